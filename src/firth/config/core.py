@@ -1,0 +1,181 @@
+"""Frozen dataclasses <-> plain dictionaries, TOML and JSON; dotted overrides; errors that name the nearest key.
+
+A field may hold a number, a string, a tuple of them, another dataclass, or one of several dataclasses told apart by
+their class variable `kind`. Limits are declared with `bounded` and checked wherever a value comes in.
+"""
+
+from __future__ import annotations
+
+import json
+import tomllib
+import types
+from collections.abc import Iterable, Mapping
+from dataclasses import MISSING, Field, field, fields, is_dataclass, replace
+from functools import cache
+from pathlib import Path
+from typing import Any, Literal, TypeVar, Union, get_args, get_origin, get_type_hints
+
+from firth.errors import FirthError, unknown
+
+Config = TypeVar("Config")
+
+
+def bounded(default: float, *, least: float | None = None, most: float | None = None, above: float | None = None) -> Any:
+    """A numeric field with limits: `least` and `most` are allowed values, `above` is not."""
+    return field(default=default, metadata={"least": least, "most": most, "above": above})
+
+
+def to_dict(config: Any) -> dict[str, Any]:
+    """The whole configuration as JSON values; a dataclass of a union says its kind."""
+    found = {"kind": config.kind} if hasattr(config, "kind") else {}
+    for f in fields(config):
+        value = getattr(config, f.name)
+        found[f.name] = to_dict(value) if is_dataclass(value) else list(value) if isinstance(value, tuple) else value
+    return found
+
+
+def from_dict(expected: type[Config] | Any, values: Mapping[str, Any], path: str = "") -> Config:
+    """A configuration of the expected type (or union of types, by `kind`), every value checked."""
+    return _merge(expected, None, values, path)
+
+
+def merge(config: Config, values: Mapping[str, Any]) -> Config:
+    """The configuration with the values of a nested dictionary put over it."""
+    return _merge(type(config), config, values, "")
+
+
+def override(config: Config, settings: Iterable[str]) -> Config:
+    """The configuration with settings like `backbone.width=256` put over it, in their order."""
+    for setting in settings:
+        key, equals, text = setting.partition("=")
+        if not equals or not key.strip():
+            raise FirthError(f"cannot read setting {setting!r}", do="write it as key=value, such as backbone.width=256")
+        nested: Any = _Text(text.strip())
+        for name in reversed(key.strip().split(".")):
+            nested = {name: nested}
+        config = merge(config, nested)
+    return config
+
+
+def read_toml(path: Path) -> dict[str, Any]:
+    """A TOML file as a nested dictionary."""
+    try:
+        return tomllib.loads(path.read_text(encoding="utf-8"))
+    except OSError as error:
+        raise FirthError(f"cannot read: {error.strerror}", where=path) from None
+    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+        raise FirthError(f"not TOML: {error}", where=path) from None
+
+
+class _Text(str):
+    """A value that came as text from the command line and must be read as its field's type."""
+
+
+@cache
+def _fields_of(kind: type) -> dict[str, tuple[Field, Any]]:
+    hints = get_type_hints(kind)
+    return {f.name: (f, hints[f.name]) for f in fields(kind)}
+
+
+def _options(expected: Any) -> tuple[Any, ...]:
+    return get_args(expected) if get_origin(expected) in (Union, types.UnionType) else (expected,)
+
+
+def _choose(expected: Any, current: Any, values: Mapping[str, Any], path: str) -> type:
+    """Which dataclass of a union the values are for: by `kind`, else the one that stands there, else the only one."""
+    table = {getattr(option, "kind", option.__name__): option for option in _options(expected)}
+    name = values.get("kind")
+    if name is not None:
+        if name not in table:
+            raise unknown("kind", str(name), table, where=path or "configuration")
+        return table[str(name)]
+    if current is not None:
+        return type(current)
+    if len(table) > 1:
+        raise FirthError(f"needs a kind: one of {', '.join(table)}", where=path or "configuration")
+    return next(iter(table.values()))
+
+
+def _merge(expected: Any, current: Any, values: Mapping[str, Any], path: str) -> Any:
+    chosen = _choose(expected, current, values, path)
+    start = current if type(current) is chosen else None
+    known, changed = _fields_of(chosen), {}
+    for name, value in values.items():
+        if name == "kind" and hasattr(chosen, "kind"):
+            continue
+        here = f"{path}.{name}" if path else name
+        if name not in known:
+            raise unknown("key", here, [f"{path}.{n}" if path else n for n in known])
+        described, hint = known[name]
+        present = getattr(start, name) if start is not None else None
+        changed[name] = _value(hint, present, value, here, described)
+    if start is not None:
+        return replace(start, **changed)
+    missing = [n for n, (f, _) in known.items() if f.default is MISSING and f.default_factory is MISSING]
+    for name in missing:
+        if name not in changed:
+            raise FirthError(f"missing key {f'{path}.{name}' if path else name!r}")
+    return chosen(**changed)
+
+
+def _value(hint: Any, present: Any, value: Any, path: str, described: Field) -> Any:
+    if any(is_dataclass(option) for option in _options(hint)):
+        if not isinstance(value, Mapping):
+            raise FirthError(f"{path} is a group of settings", do=f"set {path}.kind or one of its keys")
+        return _merge(hint, present, value, path)
+    found = _plain(hint, value, path)
+    _check(found, described.metadata, path)
+    return found
+
+
+def _plain(hint: Any, value: Any, path: str) -> Any:
+    """One number, string, choice or tuple, read from text where it came from the command line."""
+    if get_origin(hint) is Literal:
+        choices = get_args(hint)
+        if value not in choices:
+            raise FirthError(f"{path} = {value!s}: not one of {', '.join(map(str, choices))}")
+        return next(choice for choice in choices if choice == value)
+    if get_origin(hint) is tuple:
+        items = value.split(",") if isinstance(value, str) else value
+        return tuple(_plain(get_args(hint)[0], _Text(v) if isinstance(value, _Text) else v, path) for v in items)
+    try:
+        return _scalar(hint, value)
+    except (ValueError, TypeError):
+        raise FirthError(f"{path} = {value!s}: expected {hint.__name__}") from None
+
+
+def _scalar(hint: type, value: Any) -> Any:
+    if hint is bool:
+        text = {True: "true", False: "false"}.get(value, value)
+        return {"true": True, "false": False, "yes": True, "no": False}[text] if text in (
+            "true", "false", "yes", "no") else _refuse()
+    if hint is str:
+        return str(value) if isinstance(value, str) else _refuse()
+    if isinstance(value, bool) or (isinstance(value, str) and not isinstance(value, _Text)):
+        _refuse()
+    if hint is int and isinstance(value, float) and value != int(value):
+        _refuse()
+    return hint(value)
+
+
+def _refuse() -> Any:
+    raise ValueError
+
+
+def _check(value: Any, limits: Mapping[str, Any], path: str) -> None:
+    least, most, above = (limits.get(name) for name in ("least", "most", "above"))
+    if not isinstance(value, (int, float)):
+        return
+    if value != value:
+        raise FirthError(f"{path} = {value}: not a number")
+    if least is not None and value < least:
+        raise FirthError(f"{path} = {value}: must be at least {least}")
+    if above is not None and value <= above:
+        raise FirthError(f"{path} = {value}: must be above {above}")
+    if most is not None and value > most:
+        raise FirthError(f"{path} = {value}: must be at most {most}")
+
+
+def to_json(config: Any) -> str:
+    """The configuration as it is written into a run folder."""
+    return json.dumps(to_dict(config), indent=2, ensure_ascii=False) + "\n"

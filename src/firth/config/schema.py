@@ -1,0 +1,168 @@
+"""What can be configured, as frozen dataclasses: one field per question. No torch, no NumPy."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import ClassVar, Literal
+
+from firth.config.core import bounded
+
+# --- text ---------------------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class Tokenizer:
+    """How text becomes tokens."""
+
+    model: Literal["char", "byte", "word", "bpe", "byte-bpe", "wordpiece", "unigram"] = "byte-bpe"
+    size: int = bounded(8000, least=16)  # of the vocabulary, special tokens included
+    min_count: int = bounded(1, least=1)  # rarer units are unknown (word, char) or not merged (bpe, wordpiece)
+    normal: Literal["none", "nfc", "nfkc"] = "none"
+    lower: Literal["no", "yes", "turkish"] = "no"  # turkish: I becomes ı, İ becomes i
+    split: Literal["words", "whitespace"] = "words"  # words: punctuation apart, Chinese and Japanese by character
+    file: str = ""  # a ready tokenizer.json instead of training one
+
+
+@dataclass(frozen=True)
+class Text:
+    """Where the text is and how it is cut into documents and splits."""
+
+    text: tuple[str, ...] = ("python-docs",)  # built-in names, files, folders, or - for standard input
+    valid: tuple[str, ...] = ()  # own validation text; otherwise a share of the documents
+    test: tuple[str, ...] = ()
+    valid_share: float = bounded(0.05, least=0.0, most=0.5)
+    test_share: float = bounded(0.05, least=0.0, most=0.5)
+    document: Literal["auto", "file", "paragraph", "line"] = "auto"  # auto: a folder's files, a file's paragraphs
+    encoding: str = "utf-8"
+    errors: Literal["strict", "replace"] = "strict"  # what to do with bytes that are not text in this encoding
+    long_lines: Literal["refuse", "split"] = "refuse"  # lines over 16 MB
+
+
+@dataclass(frozen=True)
+class Contiguous:
+    """Parallel streams through the whole text; row i of a batch goes on where it stopped (truncated BPTT)."""
+
+    kind: ClassVar[str] = "contiguous"
+    rows: int = bounded(20, least=1)
+    length: int = bounded(35, least=1)
+
+
+@dataclass(frozen=True)
+class Bucketed:
+    """One document per row, documents of similar length together, under a budget of tokens (padding counted)."""
+
+    kind: ClassVar[str] = "bucketed"
+    tokens: int = bounded(4096, least=1)
+    length: int = bounded(512, least=2)  # longer documents are cut
+
+
+@dataclass(frozen=True)
+class Packed:
+    """Whole documents side by side in rows of one length; marks tell them apart."""
+
+    kind: ClassVar[str] = "packed"
+    rows: int = bounded(8, least=1)
+    length: int = bounded(512, least=2)
+
+
+# --- model --------------------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class TokenInput:
+    """A vector per token."""
+
+    kind: ClassVar[str] = "tokens"
+    width: int = bounded(0, least=0)  # 0: as wide as the backbone
+    dropout: float = bounded(0.0, least=0.0, most=0.95)
+    spread: float = bounded(0.1, least=0.0)  # start values are uniform in ±spread
+
+
+@dataclass(frozen=True)
+class Recurrent:
+    """Stacked recurrent layers, read left to right."""
+
+    kind: ClassVar[str] = "recurrent"
+    cell: Literal["lstm"] = "lstm"
+    width: int = bounded(200, least=1)
+    depth: int = bounded(2, least=1)
+    dropout: float = bounded(0.0, least=0.0, most=0.95)  # after every layer
+    spread: float = bounded(0.1, least=0.0)  # start values are uniform in ±spread
+
+
+@dataclass(frozen=True)
+class LanguageHead:
+    """A distribution over the vocabulary at every position."""
+
+    kind: ClassVar[str] = "language"
+    tied: bool = True  # the output matrix is the input embedding (Press and Wolf 2017)
+    bias: bool = True
+
+
+@dataclass(frozen=True)
+class Causal:
+    """Predict each token from those before it."""
+
+    kind: ClassVar[str] = "causal"
+
+
+# --- training -----------------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class Optimizer:
+    """How a gradient becomes a step."""
+
+    name: Literal["sgd", "adam", "adamw", "adagrad"] = "adamw"
+    rate: float = bounded(2e-3, above=0.0)
+    momentum: float = bounded(0.0, least=0.0, most=1.0)  # sgd
+    betas: tuple[float, ...] = (0.9, 0.999)  # adam, adamw
+    epsilon: float = bounded(1e-8, above=0.0)  # adam, adamw, adagrad
+    decay: float = bounded(0.0, least=0.0)  # of the weights; norms, biases and other vectors are left alone
+    clip: float = bounded(1.0, least=0.0)  # the gradient's norm at most; 0: no limit
+
+
+@dataclass(frozen=True)
+class Schedule:
+    """How the rate changes over the run."""
+
+    shape: Literal["constant", "linear", "cosine", "inverse-sqrt", "plateau"] = "cosine"
+    warmup: int = bounded(0, least=0)  # steps of linear rise
+    floor: float = bounded(0.0, least=0.0, most=1.0)  # of the rate: where linear and cosine end, plateau stops
+    factor: float = bounded(0.5, above=0.0, most=1.0)  # plateau: the rate is multiplied by this …
+    patience: int = bounded(0, least=0)  # … after more than so many evaluations in a row without a gain
+
+
+@dataclass(frozen=True)
+class Train:
+    """How long, how exactly, how often."""
+
+    budget: str = "2m"  # seconds, minutes, hours (90s, 2m, 1.5h), steps or epochs (500 steps, 13 epochs)
+    optimizer: Optimizer = field(default_factory=Optimizer)
+    schedule: Schedule = field(default_factory=Schedule)
+    accumulate: int = bounded(1, least=1)  # micro-batches to a step
+    precision: Literal["float32", "bf16"] = "float32"
+    evaluate: int = bounded(0, least=0)  # steps between evaluations; 0: about ten in a run, at most one an epoch
+    evaluate_batches: int = bounded(0, least=0)  # of the validation text; 0: all
+    save: int = bounded(0, least=0)  # steps between checkpoints; 0: about one a minute; every evaluation saves too
+    patience: int = bounded(0, least=0)  # evaluations without a gain before stopping early; 0: never
+    threads: int = bounded(0, least=0)  # 0: all cores
+
+
+@dataclass(frozen=True)
+class Neural:
+    """A neural system: data × input × backbone × head × objective, and how it is trained."""
+
+    kind: ClassVar[str] = "neural"
+    data: Text = field(default_factory=Text)
+    tokenizer: Tokenizer = field(default_factory=Tokenizer)
+    batching: Contiguous | Bucketed | Packed = field(default_factory=Contiguous)
+    input: TokenInput = field(default_factory=TokenInput)
+    backbone: Recurrent = field(default_factory=Recurrent)
+    head: LanguageHead = field(default_factory=LanguageHead)
+    objective: Causal = field(default_factory=Causal)
+    train: Train = field(default_factory=Train)
+    seed: int = bounded(1, least=0)
+
+
+System = Neural  # the union of all families' configurations, told apart by `kind`

@@ -1,0 +1,27 @@
+"""The one kind of error a user is meant to see: what is wrong, where, and what to do about it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from difflib import get_close_matches
+
+
+class FirthError(Exception):
+    """A problem the user can mend. Prints as one line: `where: what; do`."""
+
+    def __init__(self, what: str, *, where: object = "", do: str = "") -> None:
+        self.what, self.where, self.do = what, str(where), do
+        super().__init__(what)
+
+    def __str__(self) -> str:
+        line = f"{self.where}: {self.what}" if self.where else self.what
+        line = f"{line}; {self.do}" if self.do else line
+        return " ".join(line.split())
+
+
+def unknown(kind: str, name: str, known: Iterable[str], *, where: object = "") -> FirthError:
+    """The error for a name that no table has: it offers the nearest one, else lists them all."""
+    known = sorted(known)
+    near = get_close_matches(name, known, n=1, cutoff=0.5)
+    hint = f"did you mean {near[0]!r}?" if near else f"known: {', '.join(known)}"
+    return FirthError(f"unknown {kind} {name!r}", where=where, do=hint)
