@@ -142,7 +142,7 @@ class Train:
     schedule: Schedule = field(default_factory=Schedule)
     accumulate: int = bounded(1, least=1)  # micro-batches to a step
     precision: Literal["float32", "bf16"] = "float32"
-    evaluate: int = bounded(0, least=0)  # steps between evaluations; 0: about ten in a run, at most one an epoch
+    evaluate: int = bounded(0, least=0)  # steps between; 0: ten in a run, or one an epoch if that is more often
     evaluate_batches: int = bounded(0, least=0)  # of the validation text; 0: all
     save: int = bounded(0, least=0)  # steps between checkpoints; 0: about one a minute; every evaluation saves too
     patience: int = bounded(0, least=0)  # evaluations without a gain before stopping early; 0: never

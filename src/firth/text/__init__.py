@@ -1,0 +1,24 @@
+"""Text to tokens: normalise, split, tokenizers and their files. The names are loaded on first use."""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import Any
+
+_HOME = {
+    "Accounting": "tokenizer",
+    "Encoding": "tokenizer",
+    "Special": "special",
+    "Tokenizer": "tokenizer",
+    "describe": "describe",
+    "normalise": "normalise",
+    "sentences": "split",
+    "words": "split",
+}
+__all__ = sorted(_HOME)  # noqa: PLE0605
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _HOME:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    return getattr(import_module(f"{__name__}.{_HOME[name]}"), name)

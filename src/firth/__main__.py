@@ -1,0 +1,5 @@
+"""`python -m firth`."""
+
+from firth.cli.main import run
+
+run()

@@ -1,0 +1,142 @@
+"""The public functions: what the command line calls, and what Python users call."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from firth.config import core, schema
+from firth.errors import FirthError, unknown
+from firth.families import family
+from firth.presets import preset as find_preset
+from firth.runs.folder import Run, free_name
+from firth.runs.progress import Style, progress
+
+if TYPE_CHECKING:
+    from firth.families.language import LanguageModel
+    from firth.training.calibrate import Plan
+
+# The settings people change most, by short names: flags of the command line and arguments of `train`.
+SHORT = {
+    "text": "data.text",
+    "valid": "data.valid",
+    "test": "data.test",
+    "document": "data.document",
+    "encoding": "data.encoding",
+    "errors": "data.errors",
+    "tokenizer": "tokenizer.model",
+    "vocabulary": "tokenizer.size",
+    "width": "backbone.width",
+    "depth": "backbone.depth",
+    "dropout": "backbone.dropout",
+    "batch": "batching.rows",
+    "length": "batching.length",
+    "rate": "train.optimizer.rate",
+    "budget": "train.budget",
+    "precision": "train.precision",
+    "threads": "train.threads",
+    "seed": "seed",
+}
+
+
+@dataclass(frozen=True)
+class Choice:
+    """What to train: a name for the folder and the record, and the configuration."""
+
+    name: str
+    config: schema.System
+
+
+def choose(what: str, settings: Iterable[str] = ()) -> Choice:
+    """A preset (`lstm-lm`, `lstm-lm:medium`) or a TOML file, with dotted settings put over it."""
+    if what.endswith(".toml"):
+        values = core.read_toml(Path(what))
+        if not isinstance(values.get("preset"), str):
+            raise FirthError("no preset is named", where=what, do='add a line such as preset = "lstm-lm"')
+        name = values.pop("preset")
+        config = core.merge(find_preset(name), values)
+    else:
+        name, config = what, find_preset(what)
+    return Choice(name, core.override(config, settings))
+
+
+def train(preset: str, *, text: str | Iterable[str] | None = None, out: Path | str | None = None,
+          settings: Mapping[str, object] | None = None, progress: Style = "quiet", **short: object) -> LanguageModel:
+    """Train a preset: on a named text (a file, a folder, a built-in name) or on documents from any iterable.
+
+    Further settings by short name (`width=256`, `budget="5m"`) or in `settings` by full name
+    (`{"backbone.width": 256}`). An unfinished run in `out` is continued.
+    """
+    dotted = [f"{_full_name(name)}={_text(value)}" for name, value in short.items()]
+    dotted += [f"{name}={_text(value)}" for name, value in (settings or {}).items()]
+    choice = choose(preset, dotted)
+    if text is not None:
+        data = replace(choice.config.data, text=_names(text))
+        choice = replace(choice, config=replace(choice.config, data=data))
+    return start(choice, out, progress)
+
+
+def start(choice: Choice, out: Path | str | None = None, style: Style = "quiet") -> LanguageModel:
+    """Train a chosen configuration in a folder (the next free one below runs/ by default)."""
+    run = Run(out or free_name(Path("runs"), choice.name.replace(":", "-")))
+    order = _order(choice.name, _settled(choice.config), run, style)
+    if not run.exists:
+        return family(order.config).fit(order)
+    if run.record.asked != order.asked:
+        raise FirthError("another run is in this folder", where=run.path,
+                         do=f"choose another --out, or continue it: firth train {run.path}")
+    return resume(run.path, progress=style)
+
+
+def resume(path: Path | str, *, progress: Style = "quiet") -> LanguageModel:
+    """Continue an interrupted run to its end."""
+    run = Run.open(path)
+    return family(run.record.config).fit(_order(run.record.preset, run.record.config, run, progress))
+
+
+def load(path: Path | str) -> LanguageModel:
+    """The trained model of a run folder."""
+    run = Run.open(path)
+    return family(run.record.config).load(run)
+
+
+def plan(choice: Choice) -> Plan:
+    """Parameters, steps, time, memory and disk of a run, from a short calibration; no run folder is written."""
+    return family(choice.config).foresee(_order(choice.name, _settled(choice.config), Run(""), "quiet"))
+
+
+def _order(name: str, config: schema.System, run: Run, style: Style) -> Any:
+    from firth.data.cache import default_cache
+    from firth.families.order import Order
+
+    return Order(name, config, run, default_cache(), progress(style))
+
+
+def _settled(config: schema.System) -> schema.System:
+    """The configuration with everything that can be read only once (standard input) kept in a file and named by it."""
+    from firth.data.cache import default_cache
+    from firth.data.sources import settled
+
+    return replace(config, data=replace(config.data, text=settled(config.data.text, default_cache() / "spool")))
+
+
+def _names(text: str | Path | Iterable[str]) -> tuple[str, ...]:
+    """A text by name; documents from Python are kept in a file and named by it."""
+    from firth.data.cache import default_cache
+    from firth.data.sources import kept
+
+    return (str(text),) if isinstance(text, (str, Path)) else (kept(text, default_cache() / "spool"),)
+
+
+def _full_name(short: str) -> str:
+    if short not in SHORT:
+        raise unknown("argument", short, [*SHORT, "out", "settings", "progress"])
+    return SHORT[short]
+
+
+def _text(value: object) -> str:
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    return ",".join(map(str, value)) if isinstance(value, (list, tuple)) else str(value)

@@ -1,0 +1,30 @@
+"""A recurrent network, read left to right."""
+
+from __future__ import annotations
+
+import torch
+from torch import Tensor, nn
+
+from firth.config.schema import Recurrent
+from firth.nn.recurrent import RecurrentLayers
+from firth.types import Encoded, State
+
+
+class RecurrentBackbone(nn.Module):
+    """States of a recurrent network. Padding comes last in a row, so no real position's state depends on it."""
+
+    def __init__(self, config: Recurrent, input_width: int):
+        super().__init__()
+        self.width, self.depth = config.width, config.depth
+        self.layers = RecurrentLayers(config, input_width)
+
+    def start(self, rows: int, device: torch.device | str = "cpu") -> State:
+        """The state before any token: zeros."""
+        shape = (rows, self.depth, self.width)
+        return State(source={}, live={name: torch.zeros(shape, device=device) for name in ("hidden", "cell")})
+
+    def forward(self, vectors: Tensor, mask: Tensor, state: State | None = None) -> Encoded:
+        """vectors (batch, time, input width) -> states (batch, time, width), and what is carried on."""
+        state = state or self.start(len(vectors), vectors.device)
+        states, live = self.layers(vectors, state.live)
+        return Encoded(states, mask, state=State(source=state.source, live=live))

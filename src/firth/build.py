@@ -1,0 +1,52 @@
+"""From configuration to system: the one place that knows all the tables."""
+
+from __future__ import annotations
+
+import torch
+from torch import Tensor, nn
+
+from firth.backbones.recurrent import RecurrentBackbone
+from firth.config import schema
+from firth.data.randomness import number
+from firth.heads.language import LanguageHead
+from firth.nn.inputs import TokenEmbedding
+from firth.objectives.causal import Causal
+from firth.types import Batch, Encoded, State, Term
+
+INPUTS = {schema.TokenInput: TokenEmbedding}
+BACKBONES = {schema.Recurrent: RecurrentBackbone}
+HEADS = {schema.LanguageHead: LanguageHead}
+OBJECTIVES = {schema.Causal: Causal}
+
+
+class System(nn.Module):
+    """Input, backbone, head and objective in one module: the only one that is ever wrapped."""
+
+    def __init__(self, config: schema.Neural, vocabulary: int) -> None:
+        super().__init__()
+        width = config.input.width or config.backbone.width
+        self.input = INPUTS[type(config.input)](config.input, vocabulary, width)
+        self.backbone = BACKBONES[type(config.backbone)](config.backbone, width)
+        self.head = HEADS[type(config.head)](config.head, vocabulary, self.backbone.width, width)
+        self.objective = OBJECTIVES[type(config.objective)](config.objective)
+
+    def encode(self, batch: Batch, state: State | None = None) -> Encoded:
+        """States of the text stream, and what is carried on."""
+        tokens = batch.streams["text"]
+        return self.backbone(self.input(tokens.ids), tokens.mask, state)
+
+    def forward(self, batch: Batch, state: State | None = None) -> tuple[list[Term], State | None]:
+        """The terms of the loss, and the state for the batch that goes on from this one."""
+        encoded = self.encode(batch, state)
+        return self.objective.terms(encoded, batch, self.head, self.input.weight), encoded.state
+
+    def log_probabilities(self, states: Tensor) -> Tensor:
+        """Of the next token at every position."""
+        return self.head.log_probabilities(states, self.input.weight)
+
+
+def build(config: schema.Neural, vocabulary: int) -> System:
+    """A system with start values that depend on the seed alone."""
+    with torch.random.fork_rng(devices=[]):
+        torch.manual_seed(number(config.seed, "start"))
+        return System(config, vocabulary)

@@ -1,0 +1,20 @@
+"""Tables on the terminal."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+
+def show(rows: Sequence[Mapping[str, str]]) -> None:
+    """Print rows under their keys; the terminal's width is respected."""
+    from rich.console import Console
+    from rich.table import Table
+
+    if not rows:
+        return
+    table = Table(box=None, header_style="bold", pad_edge=False)
+    for key in rows[0]:
+        table.add_column(key, overflow="fold")
+    for row in rows:
+        table.add_row(*(row[key] for key in rows[0]))
+    Console(highlight=False, markup=False).print(table)

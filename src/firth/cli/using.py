@@ -1,0 +1,63 @@
+"""`firth eval` and `firth run`: what a trained model says."""
+
+from __future__ import annotations
+
+import json
+import sys
+from collections.abc import Iterator
+from typing import Annotated, Optional
+
+import typer
+
+from firth import api
+
+
+def evaluate(
+    run: Annotated[str, typer.Argument(metavar="RUN", help="A run folder.")],
+    text: Annotated[Optional[str], typer.Option(help="Other text than the run's own: a file, a folder or -.")] = None,
+    split: Annotated[str, typer.Option(help="Of the run's own text: train, valid or test.")] = "test",
+    as_json: Annotated[bool, typer.Option("--json", help="JSON for machines.")] = False,
+) -> None:
+    """Score a model: perplexity, and bits per byte of the original text, each with its signature."""
+    model = api.load(run)
+    scores = [score.to_dict() for score in model.evaluate(text, split)]
+    if text is None:
+        model.run.add_scores(scores)
+    if as_json:
+        print(json.dumps(scores))
+        return
+    for score in scores:
+        value = "n/a (the tokenizer loses text)" if score["value"] is None else f"{score['value']:.4f}"
+        print(f"{score['name'].replace('_', ' '):<14} {value}  [{score['signature']}]")
+
+
+def run(
+    run: Annotated[str, typer.Argument(metavar="RUN", help="A run folder.")],
+    text: Annotated[str, typer.Argument(metavar="INPUT", help="A prompt, or - to read one per line.")] = "",
+    score: Annotated[bool, typer.Option("--score", help="Give the log-probability of the input instead.")] = False,
+    prefix: Annotated[bool, typer.Option("--prefix", help="With --score: the input need not end here.")] = False,
+    length: Annotated[int, typer.Option(help="Tokens to generate at most.", min=1)] = 100,
+    count: Annotated[int, typer.Option(help="Continuations per prompt.", min=1)] = 1,
+    temperature: Annotated[float, typer.Option(help="0: always the most probable token.")] = 0.8,
+    top_k: Annotated[int, typer.Option(help="Choose among the k most probable; 0: all.")] = 0,
+    top_p: Annotated[float, typer.Option(help="Choose among the most probable that reach p together.")] = 1.0,
+    seed: Annotated[int, typer.Option(help="The same seed gives the same text.", min=0)] = 0,
+    as_json: Annotated[bool, typer.Option("--json", help="One JSON object per input.")] = False,
+) -> None:
+    """Use a model: a language model continues a prompt, or scores it."""
+    model = api.load(run)
+    for line in _inputs(text):
+        if score:
+            value = model.score([line], whole=not prefix)[0]
+            print(json.dumps({"input": line, "log_probability": value}) if as_json else f"{value:.4f}\t{line}")
+            continue
+        found = model.generate(line, length=length, count=count, temperature=temperature, top_k=top_k, top_p=top_p, seed=seed)
+        print(json.dumps({"input": line, "texts": found}, ensure_ascii=False) if as_json else "\n---\n".join(found))
+
+
+def _inputs(text: str) -> Iterator[str]:
+    if text != "-":
+        yield text
+        return
+    for line in sys.stdin:
+        yield line.rstrip("\n")

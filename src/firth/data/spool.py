@@ -1,0 +1,79 @@
+"""What can be read only once (standard input, Python iterators), kept in a file so that it can be read again."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import struct
+import tempfile
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import BinaryIO
+
+from firth.errors import FirthError
+
+LENGTH = struct.Struct("<Q")
+BLOCK = 1 << 20
+
+
+@dataclass(frozen=True)
+class Spooled:
+    """Documents in a file, each after its length in bytes."""
+
+    path: Path
+    shown: str
+
+    def __iter__(self) -> Iterator[str]:
+        """The documents in their order."""
+        with self.path.open("rb") as file:
+            while head := file.read(LENGTH.size):
+                body = file.read(LENGTH.unpack(head)[0]) if len(head) == LENGTH.size else b""
+                if not body:
+                    raise FirthError("the spool file is damaged", where=self.path, do="delete it and start again")
+                yield body.decode()
+
+    def digest(self) -> bytes:
+        """The sha256 of the documents and their lengths."""
+        with self.path.open("rb") as file:
+            return hashlib.file_digest(file, "sha256").digest()
+
+
+def keep_documents(documents: Iterable[str], folder: Path) -> Path:
+    """Writes the documents that hold any text into the folder, length-delimited, under their hash."""
+    return _keep(_delimited(documents), folder, ".documents")
+
+
+def keep_bytes(stream: BinaryIO, folder: Path) -> Path:
+    """Writes all bytes of a stream into the folder, under their hash."""
+    return _keep(iter(lambda: stream.read(BLOCK), b""), folder, ".bytes")
+
+
+def _delimited(documents: Iterable[str]) -> Iterator[bytes]:
+    for index, document in enumerate(documents):
+        if not isinstance(document, str):
+            what = f"document {index} is {type(document).__name__}, not str"
+            raise FirthError(what, where="Python documents", do="give an iterable of strings")
+        try:
+            body = document.encode()
+        except UnicodeEncodeError as error:
+            what = f"document {index} has half a character (a lone surrogate) at {error.start}"
+            raise FirthError(what, where="Python documents", do='decode its bytes with errors="replace"') from error
+        if document and not document.isspace():
+            yield LENGTH.pack(len(body)) + body
+
+
+def _keep(chunks: Iterable[bytes], folder: Path, ending: str) -> Path:
+    """Writes beside, then renames, so that a file with the final name is always whole."""
+    folder.mkdir(parents=True, exist_ok=True)
+    handle, name = tempfile.mkstemp(dir=folder, prefix=".spool-")
+    seen = hashlib.sha256()
+    try:
+        with os.fdopen(handle, "wb") as file:
+            for chunk in chunks:
+                seen.update(chunk)
+                file.write(chunk)
+        return Path(name).replace(folder / (seen.hexdigest() + ending))
+    except BaseException:
+        Path(name).unlink(missing_ok=True)
+        raise

@@ -1,0 +1,154 @@
+"""The words of the world and what is always true in it.
+
+Known relations (for analogies): capital and country, job and place of work, singular and plural, present and past,
+adjective and comparative. People stand from youngest to oldest, things from smallest to biggest.
+No word may serve two purposes, else a text could have two derivations and the entropy would be wrong.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal
+
+Tone = Literal["good", "bad"]
+
+
+@dataclass(frozen=True)
+class Person:
+    """Somebody with a name."""
+
+    name: str
+    pronoun: str
+
+
+@dataclass(frozen=True)
+class Job:
+    """What somebody does, and where."""
+
+    name: str
+    place: str
+
+
+@dataclass(frozen=True)
+class City:
+    """A capital and its country."""
+
+    name: str
+    country: str
+
+
+@dataclass(frozen=True)
+class Mood:
+    """How somebody feels."""
+
+    name: str
+    tone: Tone
+
+
+@dataclass(frozen=True)
+class Noun:
+    """A kind of being or thing."""
+
+    one: str
+    many: str
+
+
+@dataclass(frozen=True)
+class Verb:
+    """An action: see, sees, saw."""
+
+    base: str
+    third: str
+    past: str
+
+
+@dataclass(frozen=True)
+class Lexicon:
+    """All words with a meaning; the order of people (age) and things (size) is a fact of the world."""
+
+    people: tuple[Person, ...]
+    jobs: tuple[Job, ...]
+    cities: tuple[City, ...]
+    moods: tuple[Mood, ...]
+    beings: tuple[Noun, ...]
+    things: tuple[Noun, ...]
+    sizes: tuple[str, ...]
+    colours: tuple[str, ...]
+    actions: tuple[Verb, ...]  # take an object
+    doings: tuple[Verb, ...]  # take none
+    journeys: tuple[Verb, ...]  # from one city to another
+    lucky: tuple[Verb, ...]  # reasons to be happy …
+    unlucky: tuple[Verb, ...]  # … and to be sad
+
+
+def _pairs(make, text: str) -> tuple:
+    """Entries of a literal table: `one/two/three one/two/three`."""
+    return tuple(make(*entry.split("/")) for entry in text.split())
+
+
+LEXICON = Lexicon(
+    people=_pairs(
+        Person,
+        """Mia/she Leo/he Ida/she Tom/he Anna/she Ben/he Clara/she David/he Emma/she Felix/he Greta/she Hugo/he
+        Julia/she Karl/he Laura/she Max/he Nina/she Oscar/he Paula/she Robert/he Sofia/she Victor/he Wilma/she
+        Walter/he""",
+    ),
+    jobs=_pairs(
+        Job,
+        """baker/bakery teacher/school doctor/hospital farmer/barn waiter/restaurant judge/court pilot/airport
+        sailor/harbour painter/studio librarian/library gardener/garden miner/mine soldier/castle priest/church
+        chemist/laboratory singer/theatre""",
+    ),
+    cities=_pairs(
+        City,
+        """Oslo/Norway Paris/France Rome/Italy Madrid/Spain Lisbon/Portugal Berlin/Germany Vienna/Austria
+        Warsaw/Poland Athens/Greece Ankara/Turkey Cairo/Egypt Nairobi/Kenya Tokyo/Japan Beijing/China Delhi/India
+        Lima/Peru Havana/Cuba Ottawa/Canada Stockholm/Sweden Helsinki/Finland""",
+    ),
+    moods=_pairs(
+        Mood,
+        """happy/good cheerful/good glad/good proud/good calm/good grateful/good hopeful/good merry/good
+        sad/bad angry/bad gloomy/bad worried/bad lonely/bad tired/bad bitter/bad unhappy/bad""",
+    ),
+    beings=_pairs(
+        Noun,
+        """man/men woman/women boy/boys girl/girls king/kings queen/queens uncle/uncles aunt/aunts
+        neighbour/neighbours stranger/strangers dog/dogs cat/cats horse/horses cow/cows bird/birds fox/foxes
+        wolf/wolves bear/bears rabbit/rabbits monkey/monkeys""",
+    ),
+    things=_pairs(
+        Noun,
+        """coin/coins ring/rings key/keys egg/eggs spoon/spoons cup/cups apple/apples knife/knives letter/letters
+        book/books lamp/lamps hat/hats bottle/bottles basket/baskets box/boxes drum/drums chair/chairs
+        mirror/mirrors table/tables door/doors bed/beds piano/pianos cart/carts boat/boats bus/buses house/houses
+        bridge/bridges tower/towers ship/ships mountain/mountains""",
+    ),
+    sizes=("tiny", "little", "big", "large", "huge", "enormous"),
+    colours=("red", "blue", "green", "yellow", "white", "black", "brown", "grey", "purple", "golden"),
+    actions=_pairs(
+        Verb,
+        """see/sees/saw like/likes/liked want/wants/wanted follow/follows/followed watch/watches/watched
+        draw/draws/drew carry/carries/carried hold/holds/held push/pushes/pushed pull/pulls/pulled
+        hide/hides/hid touch/touches/touched remember/remembers/remembered forget/forgets/forgot
+        choose/chooses/chose guard/guards/guarded wash/washes/washed seek/seeks/sought leave/leaves/left
+        know/knows/knew""",
+    ),
+    doings=_pairs(
+        Verb,
+        """smile/smiles/smiled sing/sings/sang dance/dances/danced sleep/sleeps/slept laugh/laughs/laughed
+        swim/swims/swam whistle/whistles/whistled dream/dreams/dreamed wait/waits/waited speak/speaks/spoke""",
+    ),
+    journeys=_pairs(
+        Verb, "fly/flies/flew drive/drives/drove walk/walks/walked ride/rides/rode travel/travels/travelled"
+    ),
+    lucky=_pairs(
+        Verb,
+        """find/finds/found win/wins/won mend/mends/mended receive/receives/received save/saves/saved
+        bring/brings/brought""",
+    ),
+    unlucky=_pairs(
+        Verb,
+        """lose/loses/lost break/breaks/broke steal/steals/stole ruin/ruins/ruined burn/burns/burned
+        throw/throws/threw""",
+    ),
+)

@@ -1,0 +1,209 @@
+"""The neural family: prepare the data, plan, train, evaluate; and load what was trained."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+import numpy as np
+import torch
+
+from firth.build import System, build
+from firth.config import schema
+from firth.data.batching import Batches, batches
+from firth.data.cache import Split
+from firth.data.corpus import documents, make_tokenizer, tokenise
+from firth.errors import FirthError
+from firth.families.language import LanguageModel
+from firth.families.order import Order
+from firth.families.stepper import NeuralStepper
+from firth.metrics.language import perplexity
+from firth.report.page import write_report
+from firth.runs.budget import parse
+from firth.runs.folder import Record, Run
+from firth.text.tokenizer import Tokenizer
+from firth.training.calibrate import Plan, measure, plan
+from firth.training.checkpoint import load_model
+from firth.training.devices import Devices, devices, has_bf16, machine
+from firth.training.loop import Evaluation, Job, autocast, train
+from firth.types import Batch, Cursor
+
+EVALUATION_LENGTH = 256  # tokens read at once where one row carries its state: any length gives the same score
+
+
+@dataclass(frozen=True)
+class Prepared:
+    """Text turned into batches, and a model to read them."""
+
+    config: schema.Neural
+    tokenizer: Tokenizer
+    splits: dict[str, Split]
+    system: System
+
+    def batches(self, name: str) -> Batches:
+        """Batches of a split as configured."""
+        return batches(self.config.batching, self.splits[name], self.tokenizer.special, self.config.seed)
+
+
+def fit(order: Order) -> LanguageModel:
+    """Train into the run folder, or go on with what is there; then score the test split and write the report."""
+    with devices(order.config.train) as place:
+        kept = order.run.lock() if place.leads else None
+        try:
+            _fit(order, place)
+        finally:
+            if kept is not None:
+                kept.close()
+        place.wait()
+        return _finish(order, place)
+
+
+def _fit(order: Order, place: Devices) -> None:
+    run = order.run
+    if place.leads and not run.exists:
+        _begin(order, run)
+    place.wait()
+    prepared = _prepare(order, run.record.config, run)
+    if place.leads:
+        _compare_with_record(run.record, prepared, order)
+    note = {"config": run.config_digest(), "tokenizers": dict(run.record.tokenizers)}
+    _check_rows(prepared, place)
+    config = prepared.config.train
+    steps = int(parse(config.budget).amount)
+    train(Job(prepared.system, config, steps, prepared.batches("train"), Validation(prepared), run.path, note,
+              prepared.config.seed, place, order.progress))
+
+
+def foresee(order: Order) -> Plan:
+    """The plan of a run, without running it or writing a run folder."""
+    with devices(order.config.train):
+        return _plan(_prepare(order, order.config, None))
+
+
+def _begin(order: Order, run: Run) -> None:
+    """Everything that is decided once: tokenizer, steps, intervals, threads. Then the run exists."""
+    prepared = _prepare(order, order.config, None)
+    if order.config.train.precision == "bf16" and not has_bf16():
+        order.progress.say("note: this CPU has no bf16 instructions, so bf16 is emulated and slower than float32")
+    run.write_tokenizer("text", prepared.tokenizer)
+    found = _plan(prepared)
+    data = {"splits": {name: split.key for name, split in prepared.splits.items()},
+            "byte_counts": list(prepared.splits["train"].tally.histogram)}
+    run.write_record(Record(order.preset, order.asked, found.config, {"text": prepared.tokenizer.hash}, data, machine()))
+    order.progress.say(f"{sum(found.parameters.values()):,} parameters, {found.steps:,} steps "
+                       f"({found.epochs:.1f} epochs), about {found.seconds:,.0f} s")
+
+
+def _prepare(order: Order, config: schema.Neural, run: Run | None) -> Prepared:
+    say = order.progress.say if run is None else (lambda _: None)
+    found = documents(config.data, config.seed, order.cache)
+    tokenizer = run.tokenizer("text") if run else make_tokenizer(config.tokenizer, found["train"])
+    splits = tokenise(found, tokenizer, order.cache, say)
+    if "valid" not in splits:
+        raise FirthError("no validation text", do="set data.valid_share above 0, or give --valid")
+    return Prepared(config, tokenizer, splits, build(config, tokenizer.size))
+
+
+def _plan(prepared: Prepared) -> Plan:
+    pace = measure(prepared.system, prepared.config.train, prepared.batches("train"), prepared.batches("valid"))
+    size = sum(split.ids.nbytes for split in prepared.splits.values())
+    return plan(prepared.config, prepared.system, prepared.batches("train"), pace, size)
+
+
+def _compare_with_record(record: Record, prepared: Prepared, order: Order) -> None:
+    """Refuse changed text; say so if the machine is another one."""
+    for name, split in prepared.splits.items():
+        if record.data["splits"].get(name) != split.key:
+            raise FirthError(f"the {name} text has changed since this run began", where=order.run.path,
+                             do="restore the text, or train into another folder with --out")
+    here = machine()
+    differing = [f"{name} {record.machine[name]} → {here[name]}" for name in here if record.machine.get(name) != here[name]]
+    if differing:
+        order.progress.say(f"resumed, not bit-exact: {', '.join(differing)}")
+
+
+def _check_rows(prepared: Prepared, place: Devices) -> None:
+    """A carried state is shared out evenly."""
+    rows = prepared.batches("train").batch(Cursor()).size
+    if place.world > 1 and isinstance(prepared.config.batching, schema.Contiguous) and rows % place.world:
+        raise FirthError(f"batching.rows = {rows}: not divisible by {place.world} processes")
+
+
+class Validation:
+    """Scores the validation split during training, in the rows of training (quick; the signature of `eval` is 1 row)."""
+
+    def __init__(self, prepared: Prepared) -> None:
+        self.system, self.limit = prepared.system, prepared.config.train.evaluate_batches
+        self.batches = prepared.batches("valid")
+
+    def __call__(self) -> Evaluation:
+        nats, tokens = total_nats(self.system, self.batches, self.limit)
+        return Evaluation(nats / tokens, "perplexity", perplexity(nats, tokens))
+
+
+@torch.no_grad()
+def total_nats(system: System, parts: Batches, limit: int = 0) -> tuple[float, float]:
+    """The negative log-likelihood of a split and its token count, the state carried from batch to batch."""
+    nats, tokens, state = 0.0, 0.0, None
+    for index, batch in enumerate(parts.once()):
+        if limit and index == limit:
+            break
+        terms, state = system(batch.to("cpu"), None if batch.fresh else state)
+        nats += sum(float(term.sum) for term in terms)
+        tokens += sum(term.count for term in terms)
+    return nats, tokens
+
+
+def load(run: Run) -> LanguageModel:
+    """The trained model of a run."""
+    if not run.is_trained:
+        raise FirthError("this run has no trained weights yet", where=run.path, do=f"continue it: firth train {run.path}")
+    record, tokenizer = run.record, run.tokenizer("text")
+    system = build(record.config, tokenizer.size)
+    note = load_model(run.weights, system, run.config_digest())
+    if note["tokenizers"] != record.tokenizers:
+        raise FirthError("the weights belong to another tokenizer", where=run.path, do="restore the folder, or train again")
+    engine = NeuralEngine(system.eval(), record.config, tokenizer)
+    return LanguageModel(run, tokenizer, engine, engine.context)
+
+
+class NeuralEngine:
+    """A system as a language model."""
+
+    def __init__(self, system: System, config: schema.Neural, tokenizer: Tokenizer) -> None:
+        self.system, self.config, self.special = system, config, tokenizer.special
+        self.precision = config.train.precision
+        self.stepper = NeuralStepper(system, tokenizer.size)
+
+    @property
+    def batching(self) -> schema.Contiguous | schema.Bucketed | schema.Packed:
+        """How text is read when it is scored: one row through all of it where the state is carried."""
+        kind = self.config.batching
+        return replace(kind, rows=1, length=EVALUATION_LENGTH) if isinstance(kind, schema.Contiguous) else kind
+
+    @property
+    def context(self) -> str:
+        """What a token's prediction may look back on, for the signature."""
+        return "carried" if isinstance(self.batching, schema.Contiguous) else f"document/{self.batching.length}"
+
+    def nats(self, split: Split) -> float:
+        """The negative log-likelihood of a split."""
+        with autocast(self.config.train):
+            return total_nats(self.system, batches(self.batching, split, self.special, 0))[0]
+
+    @torch.no_grad()
+    def log_probabilities(self, batch: Batch) -> np.ndarray:
+        """Of each target given all before it (batch, time)."""
+        tensors = batch.to("cpu")
+        with autocast(self.config.train):
+            rows = self.system.log_probabilities(self.system.encode(tensors).states)
+        return rows.gather(-1, tensors.targets["text"].values[..., None]).squeeze(-1).float().numpy()
+
+
+def _finish(order: Order, place: Devices) -> LanguageModel:
+    model = load(order.run)
+    if place.leads and "test" in order.run.record.data["splits"]:
+        part = model.evaluate(split="test", cache=order.cache)
+        order.run.add_scores([score.to_dict() for score in part])
+    if place.leads:
+        write_report(order.run, model.generate(length=60, count=3, temperature=0.8, seed=order.config.seed))
+    return model

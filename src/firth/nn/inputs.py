@@ -1,0 +1,24 @@
+"""What turns a batch into vectors."""
+
+from __future__ import annotations
+
+import torch
+from torch import Tensor, nn
+from torch.nn import functional as F
+
+from firth.config.schema import TokenInput
+
+
+class TokenEmbedding(nn.Module):
+    """A vector per token. Its `weight` (vocabulary, width) may be the table of a tied head."""
+
+    def __init__(self, config: TokenInput, vocabulary: int, width: int, sparse: bool = False):
+        """`sparse`: the gradient holds only the rows that were read (`Optim` takes both kinds)."""
+        super().__init__()
+        self.dropout, self.sparse = config.dropout, sparse
+        self.weight = nn.Parameter(torch.empty(vocabulary, width).uniform_(-config.spread, config.spread))
+
+    def forward(self, ids: Tensor) -> Tensor:
+        """ids (batch, time) -> vectors (batch, time, width)."""
+        vectors = F.embedding(ids, self.weight, sparse=self.sparse)
+        return F.dropout(vectors, self.dropout, self.training)

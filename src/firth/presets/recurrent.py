@@ -1,0 +1,41 @@
+"""Recurrent language models."""
+
+from dataclasses import replace
+
+from firth.config.schema import (
+    Contiguous,
+    LanguageHead,
+    Neural,
+    Optimizer,
+    Recurrent,
+    Schedule,
+    TokenInput,
+    Tokenizer,
+    Train,
+)
+
+LSTM_SMALL = Neural(
+    tokenizer=Tokenizer(model="byte-bpe", size=8000),
+    batching=Contiguous(rows=20, length=35),
+    input=TokenInput(dropout=0.1),
+    backbone=Recurrent(cell="lstm", width=200, depth=2, dropout=0.1),
+    head=LanguageHead(tied=True),
+    train=Train(
+        budget="90s",
+        optimizer=Optimizer(name="adamw", rate=5e-3, clip=1.0),
+        schedule=Schedule(shape="cosine", warmup=50, floor=0.02),
+    ),
+)
+LSTM_TINY = replace(
+    LSTM_SMALL,
+    tokenizer=replace(LSTM_SMALL.tokenizer, size=2000),
+    backbone=replace(LSTM_SMALL.backbone, width=64, depth=1),
+    train=replace(LSTM_SMALL.train, budget="20s"),
+)
+LSTM_MEDIUM = replace(
+    LSTM_SMALL,
+    input=replace(LSTM_SMALL.input, dropout=0.5),
+    backbone=replace(LSTM_SMALL.backbone, width=650, dropout=0.5),
+    train=replace(LSTM_SMALL.train, budget="20m"),
+)
+LSTM_SIZES = {"small": LSTM_SMALL, "tiny": LSTM_TINY, "medium": LSTM_MEDIUM}

@@ -1,0 +1,102 @@
+"""Line charts as SVG text: no script, no library."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from html import escape
+
+COLOURS = ("#2b6cb0", "#c05621", "#2f855a", "#805ad5", "#b83280", "#4a5568")  # told apart also by colour-blind readers
+_WIDTH, _HEIGHT = 720, 320
+_LEFT, _RIGHT, _TOP, _BOTTOM = 64, 16, 36, 44
+
+
+@dataclass(frozen=True)
+class Series:
+    """A line, or with `dots` its points too."""
+
+    name: str
+    x: Sequence[float]
+    y: Sequence[float]
+    dots: bool = False
+
+
+@dataclass(frozen=True)
+class _Scale:
+    low: float
+    high: float
+    start: float  # in pixels
+    stop: float
+
+    def at(self, value: float) -> float:
+        share = (value - self.low) / (self.high - self.low or 1.0)
+        return self.start + share * (self.stop - self.start)
+
+
+def line_chart(title: str, x_label: str, y_label: str, series: Sequence[Series]) -> str:
+    """A chart of one or more lines over a common x axis; empty series are left out."""
+    series = [line for line in series if len(line.x)]
+    if not series:
+        return ""
+    xs, ys = [v for line in series for v in line.x], [v for line in series for v in line.y]
+    x = _Scale(min(xs), max(xs), _LEFT, _WIDTH - _RIGHT)
+    margin = (max(ys) - min(ys) or abs(max(ys)) or 1.0) * 0.05
+    y = _Scale(min(ys) - margin, max(ys) + margin, _HEIGHT - _BOTTOM, _TOP)
+    parts = [*_axes(x, y, x_label, y_label), *(_line(line, x, y, i) for i, line in enumerate(series)), _legend(series)]
+    label = escape(title)
+    return (f'<svg viewBox="0 0 {_WIDTH} {_HEIGHT}" role="img" aria-label="{label}">'
+            f'<text class="title" x="{_LEFT}" y="16">{label}</text>{"".join(parts)}</svg>')
+
+
+def ticks(low: float, high: float, about: int = 6) -> list[float]:
+    """Round numbers between two ends."""
+    if high <= low:
+        return [low]
+    raw = (high - low) / about
+    power = 10.0 ** math.floor(math.log10(raw))
+    step = next(power * m for m in (1, 2, 5, 10) if power * m >= raw)
+    first = math.ceil(low / step - 1e-9)
+    return [round(n * step, 12) for n in range(first, math.floor(high / step + 1e-9) + 1)]
+
+
+def _axes(x: _Scale, y: _Scale, x_label: str, y_label: str) -> list[str]:
+    parts = []
+    for value in ticks(y.low, y.high):
+        at = f"{y.at(value):.1f}"
+        parts.append(f'<line class="grid" x1="{_LEFT}" x2="{_WIDTH - _RIGHT}" y1="{at}" y2="{at}"/>'
+                     f'<text class="tick" x="{_LEFT - 6}" y="{at}" dy="4" text-anchor="end">{_short(value)}</text>')
+    for value in ticks(x.low, x.high):
+        parts.append(f'<text class="tick" x="{x.at(value):.1f}" y="{_HEIGHT - _BOTTOM + 16}" '
+                     f'text-anchor="middle">{_short(value)}</text>')
+    middle = (_TOP + _HEIGHT - _BOTTOM) / 2
+    parts.append(f'<text class="label" x="{_WIDTH / 2}" y="{_HEIGHT - 6}" text-anchor="middle">{escape(x_label)}</text>'
+                 f'<text class="label" transform="translate(14 {middle}) rotate(-90)" text-anchor="middle">'
+                 f'{escape(y_label)}</text>')
+    return parts
+
+
+def _line(line: Series, x: _Scale, y: _Scale, index: int) -> str:
+    colour = COLOURS[index % len(COLOURS)]
+    points = [(x.at(a), y.at(b)) for a, b in zip(line.x, line.y, strict=True)]
+    path = " ".join(f"{a:.1f},{b:.1f}" for a, b in points)
+    text = f'<polyline fill="none" stroke="{colour}" stroke-width="1.6" points="{path}"/>'
+    if line.dots or len(points) == 1:
+        text += "".join(f'<circle cx="{a:.1f}" cy="{b:.1f}" r="2.6" fill="{colour}"/>' for a, b in points)
+    return text
+
+
+def _legend(series: Sequence[Series]) -> str:
+    parts, at = [], _WIDTH - _RIGHT
+    for index, line in reversed(list(enumerate(series))):
+        at -= 7 * len(line.name) + 26
+        colour = COLOURS[index % len(COLOURS)]
+        parts.append(f'<rect x="{at}" y="8" width="12" height="4" fill="{colour}"/>'
+                     f'<text class="label" x="{at + 16}" y="14">{escape(line.name)}</text>')
+    return "".join(parts)
+
+
+def _short(value: float) -> str:
+    if abs(value) >= 1e6:
+        return f"{value / 1e6:g}M"
+    return f"{value / 1e3:g}k" if abs(value) >= 1e4 else f"{value:g}"

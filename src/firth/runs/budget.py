@@ -1,0 +1,31 @@
+"""How long to train: a time, a number of steps or of epochs, written as a person would."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from typing import Literal
+
+from firth.errors import FirthError
+
+_SECONDS = {"s": 1.0, "m": 60.0, "h": 3600.0}
+_PATTERN = re.compile(r"\s*(\d+(?:\.\d+)?)\s*(s|m|h|steps?|epochs?)\s*")
+
+
+@dataclass(frozen=True)
+class Budget:
+    """An amount of training."""
+
+    amount: float
+    unit: Literal["seconds", "steps", "epochs"]
+
+
+def parse(text: str) -> Budget:
+    """Read `90s`, `2m`, `1.5h`, `500 steps` or `13 epochs`."""
+    match = _PATTERN.fullmatch(text)
+    if not match or float(match[1]) <= 0:
+        raise FirthError(f"train.budget = {text!r}: not a budget", do="write 90s, 2m, 1.5h, 500 steps or 13 epochs")
+    amount, unit = float(match[1]), match[2]
+    if unit in _SECONDS:
+        return Budget(amount * _SECONDS[unit], "seconds")
+    return Budget(amount, "steps" if unit.startswith("step") else "epochs")

@@ -1,0 +1,104 @@
+"""Writing that survives a crash: beside, synced, renamed. Every write, sync and rename of a run goes through here."""
+
+from __future__ import annotations
+
+import errno
+import hashlib
+import os
+import shutil
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from firth.errors import FirthError
+
+_REASONS = {
+    errno.ENOSPC: ("the disk is full", "free some space and run the same command again; nothing saved so far is lost"),
+    errno.EDQUOT: ("the disk quota is used up", "free some space and run the same command again"),
+    errno.EACCES: ("no permission to write", "choose another folder with --out, or change its permissions"),
+    errno.EPERM: ("no permission to write", "choose another folder with --out, or change its permissions"),
+    errno.EROFS: ("the file system is read-only", "choose another folder with --out"),
+    errno.ENOTDIR: ("a part of this path is not a folder", "choose another folder with --out"),
+    errno.EEXIST: ("a file of this name stands in the way", "choose another folder with --out"),
+}
+
+
+@contextmanager
+def explained(path: Path) -> Iterator[None]:
+    """Turn a failed write below `path` into an error that says what to do."""
+    try:
+        yield
+    except OSError as error:
+        what, do = _REASONS.get(error.errno or 0, (f"cannot write: {error.strerror or error}", ""))
+        raise FirthError(what, where=path, do=do) from error
+
+
+def write(descriptor: int, data: bytes) -> None:
+    """All of the data, or an OSError."""
+    view = memoryview(data)
+    while view:
+        view = view[os.write(descriptor, view) :]
+
+
+def sync(descriptor: int) -> None:
+    """Wait until the disk has it."""
+    os.fsync(descriptor)
+
+
+def rename(old: Path, new: Path) -> None:
+    """Put the finished thing in its place, at one instant."""
+    old.replace(new)
+
+
+def sync_folder(path: Path) -> None:
+    """Wait until the disk has the folder's list of names."""
+    descriptor = os.open(path, os.O_RDONLY)
+    try:
+        sync(descriptor)
+    finally:
+        os.close(descriptor)
+
+
+def write_new(path: Path, data: bytes) -> None:
+    """A synced file, not yet protected by a rename."""
+    descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o644)
+    try:
+        write(descriptor, data)
+        sync(descriptor)
+    finally:
+        os.close(descriptor)
+
+
+def replace_file(path: Path, data: bytes) -> None:
+    """Write a file so that at every instant either the old or the new one is there, whole."""
+    beside = path.with_name(f".{path.name}.new")
+    with explained(path):
+        try:
+            write_new(beside, data)
+        except OSError:
+            beside.unlink(missing_ok=True)  # half a file would only take up the space that is lacking
+            raise
+        rename(beside, path)
+        sync_folder(path.parent)
+
+
+def make_folder(path: Path) -> None:
+    """The folder and those above it."""
+    with explained(path):
+        path.mkdir(parents=True, exist_ok=True)
+
+
+def remove_folder(path: Path) -> None:
+    """The folder and all in it; no complaint if it is gone already."""
+    shutil.rmtree(path, ignore_errors=True)
+
+
+def digest(data: bytes | memoryview) -> str:
+    """The sha256 of some bytes, in hexadecimal."""
+    return hashlib.sha256(data).hexdigest()
+
+
+def digest_file(path: Path) -> str:
+    """The sha256 of a file, in hexadecimal."""
+    with path.open("rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()

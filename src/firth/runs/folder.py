@@ -1,0 +1,149 @@
+"""The run folder: everything about one trained model, and nothing in it that can execute."""
+
+from __future__ import annotations
+
+import fcntl
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+import firth
+from firth.config import from_dict, to_dict
+from firth.config.schema import System
+from firth.errors import FirthError
+from firth.runs import files
+from firth.text.tokenizer import Tokenizer
+
+FORMAT = 1  # of config.json; a newer one is refused
+_DAMAGED = "the folder was edited or cut short; restore it, or train again"
+
+
+@dataclass(frozen=True)
+class Record:
+    """What config.json says: the resolved configuration and what it was resolved with."""
+
+    preset: str
+    asked: str  # digest of the configuration before it was resolved: who asks for the same again, continues
+    config: System
+    tokenizers: Mapping[str, str]  # stream -> sha256
+    data: Mapping[str, Any]  # fingerprint, splits, byte model
+    machine: Mapping[str, Any]  # torch version, instruction set, threads
+    firth: str = firth.__version__
+    format: int = FORMAT
+
+    def to_json(self) -> str:
+        """As it is written into the folder."""
+        values = {**vars(self), "config": to_dict(self.config)}
+        return json.dumps(values, indent=2, ensure_ascii=False) + "\n"
+
+    @classmethod
+    def from_json(cls, text: bytes, where: Path) -> Record:
+        """Read config.json; whatever is wrong with it is said with its path."""
+        try:
+            values = json.loads(text)
+            if values["format"] > FORMAT:
+                raise FirthError("written by a newer firth", where=where, do="upgrade with pip install -U firth")
+            return cls(**{**values, "config": from_dict(System, values["config"])})
+        except (ValueError, TypeError, KeyError) as error:
+            raise FirthError(f"damaged ({error})", where=where, do=_DAMAGED) from None
+
+
+class Run:
+    """One run folder on disk."""
+
+    def __init__(self, path: Path | str) -> None:
+        self.path = Path(path)
+
+    @classmethod
+    def open(cls, path: Path | str) -> Run:
+        """An existing run, its configuration and tokenizers checked."""
+        run = cls(path)
+        if not run.path.is_dir():
+            raise FirthError("no such run folder", where=path, do=f"runs here: {_nearby(run.path)}")
+        if not run.exists:
+            raise FirthError("not a run folder: it has no config.json", where=path, do="name a folder made by firth train")
+        for stream in run.record.tokenizers:
+            run.tokenizer(stream)
+        return run
+
+    @property
+    def exists(self) -> bool:
+        """Whether a run was begun here."""
+        return (self.path / "config.json").is_file()
+
+    @property
+    def is_trained(self) -> bool:
+        """Whether there are weights to load."""
+        return self.weights.is_file()
+
+    @property
+    def weights(self) -> Path:
+        """The best model on validation data."""
+        return self.path / "model.safetensors"
+
+    @cached_property
+    def record(self) -> Record:
+        """What config.json says."""
+        path = self.path / "config.json"
+        return Record.from_json(path.read_bytes(), path)
+
+    def write_record(self, record: Record) -> None:
+        """Write config.json: once, before the first step."""
+        files.replace_file(self.path / "config.json", record.to_json().encode())
+
+    def config_digest(self) -> str:
+        """The sha256 of config.json, which the weights carry too."""
+        return files.digest_file(self.path / "config.json")
+
+    def write_tokenizer(self, stream: str, tokenizer: Tokenizer) -> None:
+        """Save a stream's tokenizer."""
+        files.make_folder(self.path / "tokenizers")
+        files.replace_file(self.path / "tokenizers" / f"{stream}.json", tokenizer.to_json().encode())
+
+    def tokenizer(self, stream: str) -> Tokenizer:
+        """A stream's tokenizer; refused if it is not the one the run was made with."""
+        path = self.path / "tokenizers" / f"{stream}.json"
+        tokenizer = Tokenizer.load(path)
+        if tokenizer.hash != self.record.tokenizers[stream]:
+            raise FirthError("not the tokenizer this model was trained with", where=path, do=_DAMAGED)
+        return tokenizer
+
+    def scores(self) -> list[dict[str, Any]]:
+        """The signed scores so far."""
+        path = self.path / "scores.json"
+        try:
+            return json.loads(path.read_bytes()) if path.exists() else []
+        except ValueError:
+            raise FirthError("damaged", where=path, do="delete it; firth eval writes it anew") from None
+
+    def add_scores(self, scores: list[dict[str, Any]]) -> None:
+        """Keep signed scores; a score of the same name and signature is replaced."""
+        fresh = {(score["name"], score["signature"]) for score in scores}
+        kept = [score for score in self.scores() if (score["name"], score["signature"]) not in fresh]
+        files.replace_file(self.path / "scores.json", (json.dumps(kept + scores, indent=2) + "\n").encode())
+
+    def lock(self) -> int:
+        """Keep other trainers out of this folder until the process ends, however it ends."""
+        files.make_folder(self.path)
+        with files.explained(self.path):
+            handle = (self.path / ".lock").open("w")
+        try:
+            fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            raise FirthError("another process is training here", where=self.path, do="wait, or choose --out") from None
+        return handle
+
+
+def free_name(root: Path, preset: str) -> Path:
+    """The first unused folder name for a run of a preset: runs/lstm-lm, runs/lstm-lm-2, …"""
+    names = [root / preset, *(root / f"{preset}-{number}" for number in range(2, 10_000))]
+    return next(path for path in names if not path.exists())
+
+
+def _nearby(path: Path) -> str:
+    parent = path.parent
+    names = sorted(p.parent.name for p in parent.glob("*/config.json")) if parent.is_dir() else []
+    return ", ".join(str(parent / name) for name in names[:8]) or "none"

@@ -1,0 +1,57 @@
+"""The log of a run: one JSON line per step and per evaluation."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+from firth.runs import files
+
+
+class Log:
+    """Appends lines; each has a `step`, so that a resumed run can drop what came after its checkpoint."""
+
+    def __init__(self, path: Path, *, keep_to: int) -> None:
+        self._path = path
+        self._start(keep_to)
+
+    def _start(self, keep_to: int) -> None:
+        kept = [line for line in read(self._path) if line["step"] <= keep_to]
+        self.seconds = max((line.get("seconds", 0.0) for line in kept), default=0.0)
+        files.replace_file(self._path, b"".join(map(_line, kept)))
+        self._file = self._path.open("ab")
+
+    def add(self, entry: Mapping[str, Any]) -> None:
+        """Append one line."""
+        with files.explained(self._path):
+            self._file.write(_line(entry))
+            self._file.flush()
+
+    def drop_after(self, step: int) -> None:
+        """Forget the lines after a step (the guard went back to it)."""
+        self._file.close()
+        self._start(step)
+
+    def close(self) -> None:
+        """Close the file."""
+        self._file.close()
+
+
+def read(path: Path) -> Iterator[dict[str, Any]]:
+    """The whole lines of a log; a last line cut by a crash is passed over."""
+    if not path.exists():
+        return
+    with path.open(encoding="utf-8", errors="replace") as file:
+        for line in file:
+            try:
+                entry = json.loads(line)
+            except ValueError:
+                continue
+            if isinstance(entry, dict) and isinstance(entry.get("step"), int):
+                yield entry
+
+
+def _line(entry: Mapping[str, Any]) -> bytes:
+    return (json.dumps(entry, ensure_ascii=False) + "\n").encode()

@@ -1,0 +1,84 @@
+"""Runs in a few lines: how far, how good, how big. No torch is needed to tell."""
+
+from __future__ import annotations
+
+import json
+import math
+import struct
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+from firth.errors import FirthError
+from firth.runs import checkpoints
+from firth.runs.budget import parse
+from firth.runs.folder import Run
+from firth.runs.log import read
+
+
+def summary(path: Path | str) -> dict[str, Any]:
+    """What there is to know about a run."""
+    run = Run.open(path)
+    record, lines = run.record, list(read(run.path / "log.jsonl"))
+    valid = [line for line in lines if line.get("split") == "valid"]
+    best = min(valid, key=lambda line: line["loss"], default=None)
+    tokens = sum(line.get("tokens", 0) for line in lines)
+    return {
+        "run": str(run.path),
+        "preset": record.preset,
+        "state": _state(run),
+        "parameters": parameters(run.weights) if run.is_trained else None,
+        "vocabulary": f"{run.tokenizer('text').size} ({record.config.tokenizer.model})",
+        "text": ", ".join(record.config.data.text),
+        "seconds": max((line["seconds"] for line in lines), default=0.0),
+        "tokens_seen": tokens,
+        "best_valid": f"{best['metric']} {best['value']:.4f} at step {best['step']}" if best else None,
+        "scores": [f"{score['name']} {_number(score['value'])}  [{score['signature']}]" for score in run.scores()],
+        "machine": ", ".join(f"{key} {value}" for key, value in record.machine.items()),
+        "disk": sum(file.stat().st_size for file in run.path.rglob("*") if file.is_file()),
+    }
+
+
+def comparison(paths: Sequence[str]) -> tuple[list[dict[str, Any]], list[str]]:
+    """A row per run, and what keeps rows from being compared."""
+    rows, data, tokenizers = [], set(), set()
+    for path in paths:
+        run, about = Run.open(path), summary(path)
+        scores = {score["name"]: score for score in run.scores() if "|split:test|" in score["signature"]}
+        rows.append({
+            "run": about["run"], "preset": about["preset"], "state": about["state"], "parameters": about["parameters"],
+            "seconds": about["seconds"], "tokens seen": about["tokens_seen"],
+            **{label: scores[name]["value"] if name in scores else None
+               for name, label in (("perplexity", "test perplexity"), ("bits_per_byte", "bits per byte"))},
+        })
+        data.add((run.record.config.data, run.record.config.seed))
+        tokenizers.add(tuple(run.record.tokenizers.items()))
+    warnings = []
+    if len(data) > 1:
+        warnings.append("these runs were tested on different text, so their scores cannot be compared")
+    elif len(tokenizers) > 1:
+        warnings.append("these runs have different tokenizers: compare bits per byte, not perplexity")
+    return rows, warnings
+
+
+def parameters(path: Path) -> int:
+    """How many numbers a weights file holds, from its header alone."""
+    try:
+        with path.open("rb") as file:
+            header = json.loads(file.read(struct.unpack("<Q", file.read(8))[0]))
+        return sum(math.prod(entry["shape"]) for name, entry in header.items() if name != "__metadata__")
+    except (OSError, ValueError, struct.error, KeyError):
+        raise FirthError("damaged weights", where=path, do="restore the file, or train again") from None
+
+
+def _state(run: Run) -> str:
+    steps = int(parse(run.record.config.train.budget).amount)
+    place = checkpoints.newest(run.path)
+    if place is None:
+        return "begun" if not run.is_trained else "trained (its checkpoints are gone)"
+    values = json.loads((place / "training.json").read_bytes())
+    return f"{'finished' if values['finished'] else 'interrupted'} at step {values['step']:,} of {steps:,}"
+
+
+def _number(value: float | None) -> str:
+    return "n/a" if value is None else f"{value:.4f}"

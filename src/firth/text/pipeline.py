@@ -1,0 +1,114 @@
+"""The parts of a tokenizer file around its model, by configuration; and what a file's parts say of themselves."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from firth.config.schema import Tokenizer as Config
+from firth.text import patterns
+from firth.text.normalise import normaliser
+from firth.text.split import parts_splitter, whole_splitter
+
+_BYTES = {"type": "ByteLevel", "add_prefix_space": False, "trim_offsets": False, "use_regex": False}
+
+
+def byte_alphabet() -> list[str]:
+    """The printable character that stands for each of the 256 bytes (the convention of GPT-2)."""
+    shown = {*range(0x21, 0x7F), *range(0xA1, 0xAD), *range(0xAE, 0x100)}
+    spare = iter(range(0x100, 0x200))
+    return [chr(byte if byte in shown else next(spare)) for byte in range(256)]
+
+
+def assemble(config: Config, model: Mapping[str, Any]) -> dict[str, Any]:
+    """A whole tokenizer file. No token is listed as added: the library would find such names inside plain text."""
+    steps = _normaliser(config)
+    return {
+        "version": "1.0",
+        "truncation": None,
+        "padding": None,
+        "added_tokens": [],
+        "normalizer": {"type": "Sequence", "normalizers": steps} if steps else None,
+        "pre_tokenizer": _splitter(config),
+        "post_processor": None,
+        "decoder": _decoder(config),
+        "model": dict(model),
+    }
+
+
+def _normaliser(config: Config) -> list[dict[str, Any]]:
+    steps = normaliser(config.normal, config.lower)
+    whole_words = config.model in ("word", "wordpiece") and config.split == "whitespace"
+    if whole_words and config.lower == "no":
+        # The word "[END]" of a text must not be found in the vocabulary as the token: it is an unknown word.
+        literal = {"type": "Replace", "pattern": {"Regex": patterns.SPECIAL_WORD}, "content": "[UNK]"}
+        steps.append(literal)
+    return steps
+
+
+def _splitter(config: Config) -> dict[str, Any]:
+    if config.model in ("word", "wordpiece"):
+        return whole_splitter(config.split)
+    if config.model == "byte":
+        return _BYTES
+    cut = parts_splitter(config.split)
+    return {"type": "Sequence", "pretokenizers": [cut, _BYTES]} if config.model == "byte-bpe" else cut
+
+
+def _decoder(config: Config) -> dict[str, Any] | None:
+    if config.model in ("byte", "byte-bpe"):
+        return _BYTES
+    if config.model not in ("word", "wordpiece"):
+        return {"type": "Fuse"}
+    if config.model == "word" and config.split == "whitespace":
+        return None  # the library then joins by one space
+    # For whole words the prefix is one that no word has.
+    joined = {"type": "WordPiece", "prefix": "##" if config.model == "wordpiece" else " ", "cleanup": False}
+    if config.split == "whitespace":
+        return joined
+    glue = [{"type": "Replace", "pattern": {"Regex": pattern}, "content": ""} for pattern in patterns.GLUE]
+    return {"type": "Sequence", "decoders": [joined, {"type": "Fuse"}, *glue]}
+
+
+# --- reading a file -----------------------------------------------------------------------------------------------
+
+
+def kind(file: Mapping[str, Any]) -> str:
+    """Which of our kinds of model the file holds, as far as its content tells."""
+    model = file["model"]
+    if model["type"] != "BPE":
+        return {"WordLevel": "word", "WordPiece": "wordpiece", "Unigram": "unigram"}[model["type"]]
+    on_bytes = any(step["type"] == "ByteLevel" for step in steps(file["pre_tokenizer"], "pretokenizers"))
+    if model["merges"]:
+        return "byte-bpe" if on_bytes else "bpe"
+    return "byte" if on_bytes else "char"
+
+
+def reversible(file: Mapping[str, Any]) -> bool:
+    """Whether the file by itself promises that decoding gives back any text exactly. When in doubt, no."""
+    model, cuts = file["model"], steps(file["pre_tokenizer"], "pretokenizers")
+    plain = not any(model.get(f) for f in ("dropout", "continuing_subword_prefix", "end_of_word_suffix"))
+    return (
+        plain
+        and model["type"] == "BPE"
+        and file["normalizer"] is None
+        and all(token["special"] for token in file["added_tokens"])
+        and (file["decoder"] or {}).get("type") == "ByteLevel"
+        and sum(step["type"] == "ByteLevel" for step in cuts) == 1
+        and all(_keeps(step) for step in cuts)
+        and all(character in model["vocab"] for character in byte_alphabet())
+    )
+
+
+def _keeps(step: Mapping[str, Any]) -> bool:
+    """Whether a step of the pre-tokenizer keeps every character and adds none."""
+    if step["type"] == "ByteLevel":
+        return not step["add_prefix_space"]
+    return step["type"] == "Split" and step["behavior"] != "Removed"
+
+
+def steps(part: Mapping[str, Any] | None, name: str) -> list[Mapping[str, Any]]:
+    """A part of a file as a flat list of its steps."""
+    if part is None:
+        return []
+    return [s for step in part[name] for s in steps(step, name)] if part["type"] == "Sequence" else [part]

@@ -1,0 +1,62 @@
+"""The special tokens: their names, their ids, and where a foreign tokenizer keeps its own."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, fields
+from typing import Any
+
+NAMES = ("[PAD]", "[UNK]", "[START]", "[END]", "[MASK]", "[CLS]", "[SEP]")  # the first ids, in this order
+UNKNOWN = NAMES[1]
+
+
+@dataclass(frozen=True)
+class Special:
+    """The ids of the special tokens; None where a foreign tokenizer has no such token."""
+
+    pad: int | None = None
+    unknown: int | None = None
+    start: int | None = None
+    end: int | None = None
+    mask: int | None = None
+    cls: int | None = None
+    sep: int | None = None
+
+    @property
+    def ids(self) -> frozenset[int]:
+        """Those that there are."""
+        return frozenset(i for f in fields(self) if (i := getattr(self, f.name)) is not None)
+
+
+# What each is called, ours first: the first name found wins.
+_CALLED = {
+    "pad": ("[PAD]", "<pad>", "<|pad|>"),
+    "unknown": ("[UNK]", "<unk>", "<|unk|>"),
+    "start": ("[START]", "<s>", "<bos>", "<|begin_of_text|>", "<|startoftext|>", "[CLS]", "<|endoftext|>"),
+    "end": ("[END]", "</s>", "<eos>", "<|end_of_text|>", "[SEP]", "<|endoftext|>"),
+    "mask": ("[MASK]", "<mask>", "<|mask|>"),
+    "cls": ("[CLS]", "<cls>", "<s>"),
+    "sep": ("[SEP]", "<sep>", "</s>"),
+}
+_OWN = dict(zip(_CALLED, NAMES, strict=True))
+
+
+def find(file: Mapping[str, Any], vocabulary: Mapping[str, int]) -> Special:
+    """The special tokens of a tokenizer file: those it marks as special; if it marks none, by name in its vocabulary."""
+    marked = {token["content"]: token["id"] for token in file["added_tokens"] if token["special"]}
+    known = marked or vocabulary
+    found = {role: next((known[n] for n in names if n in known), None) for role, names in _CALLED.items()}
+    return Special(**{**found, **_unknown(file["model"], vocabulary)})
+
+
+def missing(special: Special) -> list[str]:
+    """Our names for the roles that nobody plays."""
+    return [name for role, name in _OWN.items() if getattr(special, role) is None]
+
+
+def _unknown(model: Mapping[str, Any], vocabulary: Mapping[str, int]) -> dict[str, int]:
+    """The model says itself what it puts for the unknown, if it does."""
+    if model.get("unk_id") is not None:
+        return {"unknown": model["unk_id"]}
+    named = vocabulary.get(model.get("unk_token") or "")
+    return {} if named is None else {"unknown": named}

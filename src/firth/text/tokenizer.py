@@ -1,0 +1,227 @@
+"""Text to ids and back, over the Rust library `tokenizers` and its `tokenizer.json`.
+
+The special tokens are the first words of the vocabulary and are *not* listed as added tokens, so that the text "[END]" is
+text: here, and for anyone who opens the file with the library alone. A foreign file's special tokens are kept out of plain
+text by a setting of the library (`encode_special_tokens`), which the file itself cannot carry.
+"""
+
+from __future__ import annotations
+
+import json
+from array import array
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from hashlib import sha256
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from firth.config.schema import Tokenizer as Config
+from firth.errors import FirthError
+from firth.text import pipeline, special
+
+if TYPE_CHECKING:
+    import tokenizers
+
+
+@dataclass(frozen=True)
+class Encoding:
+    """A text's tokens; the offsets are characters of the original text, before any normalisation."""
+
+    ids: list[int]
+    pieces: list[str]
+    offsets: list[tuple[int, int]]
+
+
+@dataclass(frozen=True)
+class Accounting:
+    """What a score per byte needs to know of a text's tokens."""
+
+    ids: list[int]
+    unknown: bytes  # the original spellings of all unknown tokens, one after the other
+    unknown_count: int
+    lossless: bool  # the ids and the unknown spellings together give back the text exactly
+
+
+class Tokenizer:
+    """A tokenizer file, opened. It never changes: same hash, same ids."""
+
+    def __init__(self, content: str, where: object = "tokenizer") -> None:
+        self._rust, file = _open(content, where)
+        self._content = json.dumps(json.loads(content), ensure_ascii=False, separators=(",", ":"))
+        vocabulary = self._rust.get_vocab(with_added_tokens=True)
+        self.size: int = max(vocabulary.values(), default=-1) + 1
+        self.kind: str = pipeline.kind(file)
+        self.reversible: bool = pipeline.reversible(file)
+        self.special = special.find(file, vocabulary)
+        self._hidden = self.special.ids | {t["id"] for t in file["added_tokens"] if t["special"]}
+
+    # --- making and keeping ---
+
+    @classmethod
+    def train(cls, config: Config, documents: Iterable[str]) -> Tokenizer:
+        """Learn from documents, or open `config.file` if there is one (the documents are then not read)."""
+        from firth.text.train import train
+
+        if config.file:
+            return cls.load(config.file)
+        return cls(json.dumps(train(config, documents)))
+
+    @classmethod
+    def load(cls, path: str | Path) -> Tokenizer:
+        """Open a tokenizer file, ours or another's."""
+        try:
+            content = Path(path).read_text(encoding="utf-8")
+        except OSError as error:
+            raise FirthError(f"cannot read: {error.strerror}", where=path) from None
+        except UnicodeDecodeError:
+            raise _not_a_tokenizer(path) from None
+        return cls(content, path)
+
+    @classmethod
+    def from_json(cls, content: str) -> Tokenizer:
+        """The tokenizer whose `to_json` this is, or any tokenizer file's content."""
+        return cls(content)
+
+    def to_json(self) -> str:
+        """The content of the tokenizer file."""
+        return self._content
+
+    def save(self, path: str | Path) -> None:
+        """Write the tokenizer file."""
+        Path(path).write_text(self._content, encoding="utf-8", newline="\n")
+
+    @cached_property
+    def hash(self) -> str:
+        """SHA-256 of the file's content, whatever its layout."""
+        canonical = json.dumps(json.loads(self._content), ensure_ascii=False, separators=(",", ":"), sort_keys=True)
+        return sha256(canonical.encode()).hexdigest()
+
+    def with_specials(self) -> Tokenizer:
+        """The same tokenizer with the special tokens it lacks added at the end: foreign ones may know no start or end."""
+        from tokenizers import AddedToken
+
+        names = special.missing(self.special)
+        if not names:
+            return self
+        rust, _ = _open(self._content, "tokenizer")
+        rust.add_special_tokens([AddedToken(name, special=True, normalized=False) for name in names])
+        return Tokenizer(rust.to_str())
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return Tokenizer, (self._content,)
+
+    # --- text to ids ---
+
+    def ids(self, text: str) -> list[int]:
+        """The tokens of the text; no special tokens are added."""
+        return self._fast([text])[0].ids
+
+    def encode_batch(self, texts: Sequence[str]) -> list[list[int]]:
+        """The tokens of each text; no special tokens are added."""
+        return [encoding.ids for encoding in self._fast(texts)]
+
+    def encode_flat(self, texts: Sequence[str]) -> tuple[array[int], array[int]]:
+        """The tokens of all texts in one array of unsigned 32-bit numbers, and how many each text has."""
+        ids, lengths = array("I"), array("I")
+        for encoding in self._fast(texts):
+            ids.extend(encoding.ids)
+            lengths.append(len(encoding))
+        return ids, lengths
+
+    def encode(self, text: str) -> Encoding:
+        """The tokens of the text, their spellings in the vocabulary, and where in the text they stand."""
+        found = self._slow([text])[0]
+        ids = found.ids
+        return Encoding(ids, [self.piece(i) for i in ids], found.offsets)
+
+    def _fast(self, texts: Sequence[str]) -> list[tokenizers.Encoding]:
+        try:
+            return self._rust.encode_batch_fast(texts, add_special_tokens=False)
+        except TypeError:
+            raise _not_text(texts) from None
+
+    def _slow(self, texts: Sequence[str]) -> list[tokenizers.Encoding]:
+        """With offsets, which cost time."""
+        try:
+            return self._rust.encode_batch(texts, add_special_tokens=False)
+        except TypeError:
+            raise _not_text(texts) from None
+
+    # --- ids to text ---
+
+    def decode(self, ids: Sequence[int], *, show_special: bool = False) -> str:
+        """The text of the tokens, special tokens left out unless they are asked for."""
+        kept = ids if show_special else [i for i in ids if i not in self._hidden]
+        return self._rust.decode(list(kept), skip_special_tokens=False)
+
+    def piece(self, id: int) -> str:
+        """How the vocabulary spells a token."""
+        piece = self._rust.id_to_token(id)
+        if piece is None:
+            raise FirthError(f"no token has the number {id}", do=f"the vocabulary has {self.size}")
+        return piece
+
+    def id_of(self, piece: str) -> int | None:
+        """The token with this spelling, if there is one."""
+        return self._rust.token_to_id(piece)
+
+    # --- accounting ---
+
+    def unknown_spans(self, text: str) -> list[str]:
+        """The stretches of the text that became the unknown token, one for each such token."""
+        found = self._slow([text])[0]
+        return [text[a:b] for i, (a, b) in zip(found.ids, found.offsets, strict=True) if i == self.special.unknown]
+
+    def lossless(self, text: str) -> bool:
+        """Whether the tokens, with the unknown stretches put back, give the text exactly."""
+        return self.account(text).lossless
+
+    def account(self, text: str) -> Accounting:
+        """The tokens of the text and what they do not tell of it."""
+        return self.account_batch([text])[0]
+
+    def account_batch(self, texts: Sequence[str]) -> list[Accounting]:
+        """The same for many texts at once."""
+        if self.reversible:
+            return [Accounting(ids, b"", 0, True) for ids in self.encode_batch(texts)]
+        return [self._account(text, found) for text, found in zip(texts, self._slow(texts), strict=True)]
+
+    def _account(self, text: str, found: tokenizers.Encoding) -> Accounting:
+        ids, unknown = found.ids, self.special.unknown
+        if unknown not in ids:
+            return Accounting(ids, b"", 0, self._rust.decode(ids, skip_special_tokens=False) == text)
+        spans = [text[a:b] if i == unknown else None for i, (a, b) in zip(ids, found.offsets, strict=True)]
+        pieces = [self.piece(i) if span is None else span for i, span in zip(ids, spans, strict=True)]
+        decoder = self._rust.decoder
+        back = " ".join(pieces) if decoder is None else decoder.decode(pieces)
+        spelled = [span.encode() for span in spans if span is not None]
+        return Accounting(ids, b"".join(spelled), len(spelled), back == text)
+
+
+def _open(content: str, where: object) -> tuple[tokenizers.Tokenizer, dict[str, Any]]:
+    """The library's tokenizer, and its file as the library itself writes it: whatever its age, with all fields."""
+    from tokenizers import Tokenizer as Rust
+
+    try:
+        rust = Rust.from_str(content)
+    except Exception:  # the library raises nothing narrower
+        raise _not_a_tokenizer(where) from None
+    rust.no_truncation()
+    rust.no_padding()
+    rust.encode_special_tokens = True  # plain text never becomes a special token, not even a foreign one
+    return rust, json.loads(rust.to_str())
+
+
+def _not_a_tokenizer(where: object) -> FirthError:
+    return FirthError("not a tokenizer file", where=where, do="give a tokenizer.json, as `firth tokenizer` writes it")
+
+
+def _not_text(texts: Sequence[str]) -> FirthError:
+    """Python can hold half of a surrogate pair in a string; no file in UTF-8 can, nor can the library."""
+    for number, text in enumerate(texts):
+        if not isinstance(text, str):
+            return FirthError(f"text {number} is a {type(text).__name__}, not a string")
+        if any("\ud800" <= character <= "\udfff" for character in text):
+            return FirthError(f"text {number} is not valid Unicode", do="read it with errors='replace'")
+    return FirthError("the texts must be a list of strings")

@@ -1,0 +1,140 @@
+"""Batches: every token once, inputs that only look back, pure functions of the cursor."""
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from firth.config.schema import Bucketed, Contiguous, Packed
+from firth.data.batching import batches
+from firth.data.cache import Split, Tally
+from firth.data.stream import following, stream
+from firth.text.special import Special
+from firth.types import Cursor
+
+SPECIAL = Special(pad=0, unknown=1, start=2, end=3, mask=4, cls=5, sep=6)
+KINDS = [Contiguous(rows=3, length=4), Bucketed(tokens=24, length=6), Packed(rows=2, length=8)]
+
+
+def split_of(documents):
+    ids = np.array([token for document in documents for token in [*document, 3]], np.uint16)
+    starts = np.cumsum([0, *(len(document) + 1 for document in documents)])
+    return Split("train", "key", ids, starts, Tally(len(documents), len(ids), 0, ()))
+
+
+corpora = st.lists(st.lists(st.integers(7, 50), max_size=12), min_size=2, max_size=20).map(split_of)
+
+
+def predicted(batch):
+    target = batch.targets["text"]
+    return target.values[target.weight > 0].tolist()
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@settings(max_examples=40, deadline=None)
+@given(split=corpora)
+def test_an_evaluation_predicts_every_token_once(kind, split):
+    found = [token for batch in batches(kind, split, SPECIAL, 1).once() for token in predicted(batch)]
+    assert sorted(found) == sorted(split.ids.tolist())
+
+
+@pytest.mark.parametrize("kind", KINDS[1:])
+@settings(max_examples=40, deadline=None)
+@given(split=corpora, epoch=st.integers(0, 3))
+def test_an_epoch_of_whole_documents_has_every_token_once(kind, split, epoch):
+    made = batches(kind, split, SPECIAL, 1)
+    found = [t for index in range(made.count(epoch)) for t in predicted(made.batch(Cursor(epoch, index)))]
+    assert sorted(found) == sorted(split.ids.tolist())
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@settings(max_examples=40, deadline=None)
+@given(split=corpora)
+def test_start_is_never_predicted_and_end_never_read(kind, split):
+    made = batches(kind, split, SPECIAL, 1)
+    for batch in [*made.once(), made.batch(Cursor(0, 0))]:
+        text, target = batch.streams["text"], batch.targets["text"]
+        assert not (text.ids[text.mask] == SPECIAL.end).any()
+        assert not (target.values[target.weight > 0] == SPECIAL.start).any()
+        assert (target.weight > 0).tolist() == text.mask.tolist()
+        padding_is_last = np.diff(text.mask.astype(int), axis=1) <= 0
+        assert padding_is_last.all()
+
+
+@settings(max_examples=40, deadline=None)
+@given(split=corpora)
+def test_a_contiguous_row_goes_on_where_it_stopped(split):
+    made = batches(KINDS[0], split, SPECIAL, 1)
+    for index in range(1, made.count(0)):
+        before, after = made.batch(Cursor(0, index - 1)), made.batch(Cursor(0, index))
+        last = before.targets["text"].values[:, -1]
+        assert after.streams["text"].ids[:, 0].tolist() == np.where(last == 3, 2, last).tolist()
+        assert not after.fresh
+
+
+def test_inputs_are_the_targets_one_earlier():
+    split = split_of([[10, 11, 12], [20, 21]])
+    (batch,) = batches(Packed(rows=1, length=7), split, SPECIAL, 1).once()
+    assert batch.streams["text"].ids.tolist() == [[2, 10, 11, 12, 2, 20, 21]]
+    assert batch.targets["text"].values.tolist() == [[10, 11, 12, 3, 20, 21, 3]]
+    assert batch.streams["text"].document.tolist() == [[1, 1, 1, 1, 2, 2, 2]]
+
+
+def test_a_long_document_is_cut_and_goes_on():
+    split = split_of([[10, 11, 12, 13, 14], [20]])
+    rows = {tuple(row) for batch in batches(Bucketed(tokens=100, length=4), split, SPECIAL, 1).once()
+            for row in batch.streams["text"].ids.tolist()}
+    assert rows == {(2, 10, 11, 12), (13, 14, 0, 0), (2, 20, 0, 0)}
+
+
+@settings(max_examples=40, deadline=None)
+@given(split=corpora, tokens=st.integers(6, 60))
+def test_buckets_stay_within_their_budget(split, tokens):
+    made = batches(Bucketed(tokens=tokens, length=6), split, SPECIAL, 1)
+    assert all(made.batch(Cursor(0, i)).streams["text"].ids.size <= tokens for i in range(made.count(0)))
+
+
+def test_similar_lengths_share_a_bucket():
+    random = np.random.default_rng(0)
+    split = split_of([[9] * int(n) for n in random.integers(1, 60, 400)])
+    made = list(batches(Bucketed(tokens=600, length=64), split, SPECIAL, 1).once())
+    padding = 1 - sum(b.tokens for b in made) / sum(b.streams["text"].ids.size for b in made)
+    assert padding < 0.05
+
+
+def test_packing_wastes_little():
+    random = np.random.default_rng(0)
+    split = split_of([[9] * int(n) for n in random.integers(1, 60, 400)])
+    made = batches(Packed(rows=4, length=128), split, SPECIAL, 1)
+    rows = sum(made.batch(Cursor(0, i)).size for i in range(made.count(0)))
+    assert len(split.ids) / (rows * 128) > 0.95
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_the_stream_from_any_cursor_is_the_same(kind):
+    split = split_of([[7 + i, 8 + i, 9 + i] * (i % 4) for i in range(30)])
+    from_start, made = stream(batches(kind, split, SPECIAL, 5), Cursor()), []
+    for batch, _ in zip(from_start, range(25), strict=False):
+        made.append(batch)
+    again = stream(batches(kind, split, SPECIAL, 5), made[11].at)
+    for batch in made[11:]:
+        other = next(again)
+        assert other.at == batch.at
+        assert other.streams["text"].ids.tolist() == batch.streams["text"].ids.tolist()
+    assert made[-1].at.epoch > 0
+    assert following(batches(kind, split, SPECIAL, 5), made[3].at) == made[4].at
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_epochs_and_seeds_differ(kind):
+    split = split_of([[7 + i, 8 + i, 9 + i] for i in range(30)])
+    first = batches(kind, split, SPECIAL, 1)
+    texts = {str(made.batch(Cursor(epoch, 0)).streams["text"].ids.tolist())
+             for made in (first, batches(kind, split, SPECIAL, 2)) for epoch in (0, 1)}
+    assert len(texts) == 4
+
+
+def test_a_tiny_text_still_makes_batches():
+    made = batches(Contiguous(rows=20, length=35), split_of([[9], [9]]), SPECIAL, 1)
+    assert made.count(0) == 1
+    assert predicted(made.batch(Cursor(0, 0)))

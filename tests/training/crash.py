@@ -1,0 +1,72 @@
+"""Runs and kills training processes: forks one per job, so that torch is imported only once.
+
+Reads jobs as JSON lines, answers each with how the process ended. `kill_at` counts the writes, syncs and renames of
+the run folder (in thousandths of a second if `timed`); the process kills itself there, or its parent does.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import sys
+import time
+from pathlib import Path
+
+import torch  # noqa: F401 - imported before the fork, used after it
+
+import firth
+import firth.families.neural  # noqa: F401
+import firth.training.loop  # noqa: F401
+from firth.runs import files
+
+
+def count_operations(kill_at: int, when: str) -> list[int]:
+    """Wrap every operation on files: count them, and die before or after the one that is due."""
+    done = [0]
+
+    def wrapped(operation):
+        def run(*arguments):
+            done[0] += 1
+            due = done[0] == kill_at
+            if due and when == "before":
+                os.kill(os.getpid(), signal.SIGKILL)
+            operation(*arguments)
+            if due and when == "after":
+                os.kill(os.getpid(), signal.SIGKILL)
+
+        return run
+
+    for name in ("write", "sync", "rename"):
+        setattr(files, name, wrapped(getattr(files, name)))
+    return done
+
+
+def child(job: dict) -> None:
+    """Train, or go on training; report the number of operations."""
+    timed = job.get("timed", False)
+    done = count_operations(0 if timed else job.get("kill_at", 0), job.get("when", "before"))
+    documents = [" ".join(str(n * m % 97) for m in range(40)) for n in range(60)]
+    firth.train("lstm-lm:tiny", text=documents, out=job["out"], settings=job["settings"])
+    Path(job["out"]).with_suffix(".count").write_text(str(done[0]))
+
+
+def run(job: dict) -> int:
+    """Fork, wait, kill if it is due by the clock; the wait status."""
+    process = os.fork()
+    if process == 0:
+        try:
+            child(job)
+        except BaseException as error:
+            print(f"{type(error).__name__}: {error}", file=sys.stderr)
+            os._exit(1)
+        os._exit(0)
+    if job.get("timed"):
+        time.sleep(job["kill_at"] / 1000)
+        os.kill(process, signal.SIGKILL)
+    return os.waitpid(process, 0)[1]
+
+
+if __name__ == "__main__":
+    for line in sys.stdin:
+        print(json.dumps({"status": run(json.loads(line))}), flush=True)
