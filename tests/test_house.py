@@ -80,7 +80,7 @@ def test_help_is_quick():
 
 
 def test_nothing_in_the_package_can_run_what_it_loads():
-    pattern = re.compile(r"\b(pickle|cloudpickle|dill|joblib|marshal)\b|torch\.load\(|\beval\(|\bexec\(|allow_pickle=True")
+    pattern = re.compile(r"\b(pickle|cloudpickle|dill|joblib|marshal)\b|(?<!safetensors\.)torch\.load\(|\beval\(|\bexec\(|allow_pickle=True")
     found = [f"{path}:{number}" for path, _ in modules() for number, line in enumerate(path.read_text().splitlines(), 1)
              if pattern.search(line) and ".eval()" not in line]
     assert not found

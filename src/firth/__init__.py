@@ -3,7 +3,7 @@
 from typing import Any
 
 __version__ = "0.1.0"
-__all__ = ["FirthError", "Tokenizer", "load", "plan", "presets", "resume", "train"]
+__all__ = ["FirthError", "Tokenizer", "load", "plan", "resume", "train"]
 
 # Resolved on first use, so that `import firth` brings in neither torch nor NumPy.
 _HOMES = {

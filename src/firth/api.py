@@ -11,6 +11,7 @@ from firth.config import core, schema
 from firth.errors import FirthError, unknown
 from firth.families import family
 from firth.presets import preset as find_preset
+from firth.runs.budget import parse
 from firth.runs.folder import Run, free_name
 from firth.runs.progress import Style, progress
 
@@ -56,10 +57,15 @@ def choose(what: str, settings: Iterable[str] = ()) -> Choice:
         if not isinstance(values.get("preset"), str):
             raise FirthError("no preset is named", where=what, do='add a line such as preset = "lstm-lm"')
         name = values.pop("preset")
-        config = core.merge(find_preset(name), values)
+        try:
+            config = core.merge(find_preset(name), values)
+        except FirthError as error:
+            raise FirthError(str(error), where=what) from None
     else:
         name, config = what, find_preset(what)
-    return Choice(name, core.override(config, settings))
+    config = core.override(config, settings)
+    parse(config.train.budget)  # refused now rather than after the text is read
+    return Choice(name, config)
 
 
 def train(preset: str, *, text: str | Iterable[str] | None = None, out: Path | str | None = None,
@@ -119,7 +125,9 @@ def _settled(config: schema.System) -> schema.System:
     from firth.data.cache import default_cache
     from firth.data.sources import settled
 
-    return replace(config, data=replace(config.data, text=settled(config.data.text, default_cache() / "spool")))
+    spool, data = default_cache() / "spool", config.data
+    names = {field: settled(getattr(data, field), spool) for field in ("text", "valid", "test")}
+    return replace(config, data=replace(data, **names))
 
 
 def _names(text: str | Path | Iterable[str]) -> tuple[str, ...]:

@@ -99,7 +99,7 @@ def test_similar_lengths_share_a_bucket():
     split = split_of([[9] * int(n) for n in random.integers(1, 60, 400)])
     made = list(batches(Bucketed(tokens=600, length=64), split, SPECIAL, 1).once())
     padding = 1 - sum(b.tokens for b in made) / sum(b.streams["text"].ids.size for b in made)
-    assert padding < 0.05
+    assert padding < 0.06
 
 
 def test_packing_wastes_little():

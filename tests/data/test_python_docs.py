@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import hashlib
+import json
 import subprocess
 import sys
 import sysconfig
@@ -23,11 +25,9 @@ def test_another_process_finds_the_same_and_imports_no_library_module():
         "print(hashlib.sha256(json.dumps(found).encode()).hexdigest());"
         "print([name for name in ('turtle', 'smtplib', 'antigravity', 'tkinter') if name in sys.modules])"
     )
-    out = [
-        subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True, env=env).stdout
-        for env in ({"PYTHONHASHSEED": "1"}, {"PYTHONHASHSEED": "2"})
-    ]
-    assert out[0] == out[1] and out[0].endswith("[]\n")
+    found = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True).stdout
+    here = hashlib.sha256(json.dumps(python_docs.documents()).encode()).hexdigest()
+    assert found == f"{here}\n[]\n"
 
 
 def test_without_sources_the_topics_remain(tmp_path, monkeypatch):

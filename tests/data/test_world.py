@@ -12,14 +12,13 @@ import pytest
 
 from firth.data.world import World
 from firth.data.world.chance import derivations, words
-from firth.data.world.grammar import Scene
-from firth.data.world.lexicon import LEXICON, Lexicon
+from firth.data.world.lexicon import LEXICON, Lexicon, Scene
 from firth.data.world.text import render
 from firth.data.world.weights import Weights
 from firth.errors import FirthError
 
 WORLD = World(seed=3)
-DOCUMENTS = list(WORLD.documents(1500))
+DOCUMENTS = list(WORLD.documents(1000))
 KINDS = len(Weights().story)
 
 TINY = Lexicon(
@@ -110,11 +109,11 @@ def test_nested_clauses_sum_to_one():
 
 def test_draws_follow_the_probabilities():
     world = SMALL[2]
-    expected = {text: p for text, p in enumerate_documents(world) if p * 20_000 > 20}
-    seen = Counter(world.documents(20_000))
-    assert len(expected) > 20
+    expected = {text: p for text, p in enumerate_documents(world) if p * 8_000 > 20}
+    seen = Counter(world.documents(8_000))
+    assert len(expected) > 10
     for text, p in expected.items():
-        assert abs(seen[text] - 20_000 * p) < 5.5 * np.sqrt(20_000 * p)
+        assert abs(seen[text] - 8_000 * p) < 5.5 * np.sqrt(8_000 * p)
 
 
 def test_mean_surprise_and_length_converge_to_entropy_and_bytes():
@@ -201,7 +200,10 @@ def isfinite_text(world, text):
     return -inf < world.log_probability(text) < 0
 
 
-GOOD = "Anna is a happy baker from Oslo. She saw the dogs that the cat likes. The dogs that the cat likes see some keys."
+GOOD = (
+    "Anna is a happy baker from Oslo. She saw the dogs that the cat likes. "
+    "The dogs that the cat likes see some keys."
+)
 
 
 def test_a_text_of_the_world_is_possible():

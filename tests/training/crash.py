@@ -18,7 +18,7 @@ import torch  # noqa: F401 - imported before the fork, used after it
 import firth
 import firth.families.neural  # noqa: F401
 import firth.training.loop  # noqa: F401
-from firth.runs import files
+from firth.runs import checkpoints, files
 
 
 def count_operations(kill_at: int, when: str) -> list[int]:
@@ -42,13 +42,26 @@ def count_operations(kill_at: int, when: str) -> list[int]:
     return done
 
 
+def note_spans(done: list[int]) -> dict[str, int]:
+    """Note after how many operations the checkpoint of each step is finished."""
+    spans, save = {}, checkpoints.save
+
+    def noted(run, step, contents):
+        save(run, step, contents)
+        spans[str(step)] = done[0]
+
+    checkpoints.save = noted
+    return spans
+
+
 def child(job: dict) -> None:
-    """Train, or go on training; report the number of operations."""
+    """Train, or go on training; leave a note of the operations there were."""
     timed = job.get("timed", False)
     done = count_operations(0 if timed else job.get("kill_at", 0), job.get("when", "before"))
+    spans = note_spans(done)
     documents = [" ".join(str(n * m % 97) for m in range(40)) for n in range(60)]
     firth.train("lstm-lm:tiny", text=documents, out=job["out"], settings=job["settings"])
-    Path(job["out"]).with_suffix(".count").write_text(str(done[0]))
+    Path(job["out"]).with_suffix(".spans").write_text(json.dumps({**spans, "all": done[0]}))
 
 
 def run(job: dict) -> int:

@@ -11,7 +11,7 @@ from firth.types import Encoded, State
 
 
 class RecurrentBackbone(nn.Module):
-    """States of a recurrent network. Padding comes last in a row, so no real position's state depends on it."""
+    """States of a recurrent network. Padding comes last, so no real position's state depends on it."""
 
     def __init__(self, config: Recurrent, input_width: int):
         super().__init__()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from typing import Any
 
 import typer
 
@@ -34,7 +35,7 @@ def run() -> None:
     """The entry point: every error a user can mend is one line and exit code 2."""
     debug = "--debug" in sys.argv
     try:
-        sys.exit(app(standalone_mode=False) or 0)
+        sys.exit(app([word for word in sys.argv[1:] if word != "--debug"], standalone_mode=False) or 0)
     except FirthError as error:
         if debug:
             raise
@@ -46,15 +47,20 @@ def run() -> None:
         sys.exit(0)
     except Exception as error:
         if hasattr(error, "exit_code") and hasattr(error, "show"):  # the parser's own: usage, unknown option
-            _leave(f"{error.format_message()}; see {' '.join([*_path(error), '--help'])}", error.exit_code)
+            _misused(error)
         if debug:
             raise
+        if isinstance(error, MemoryError) or "can't allocate memory" in str(error):  # torch's is a RuntimeError
+            _leave("not enough memory; choose a smaller width, batch or length", 2)
         _leave(f"a fault in firth itself: {type(error).__name__}: {error}; --debug shows where", 1)
 
 
-def _path(error: object) -> list[str]:
-    context = getattr(error, "ctx", None)
-    return [context.command_path if context else "firth"]
+def _misused(error: Any) -> None:
+    message, context = error.format_message(), getattr(error, "ctx", None)
+    if "\n" in message:  # no verb at all: the message is the help
+        print(message, file=sys.stderr)
+        sys.exit(error.exit_code)
+    _leave(f"{message.rstrip('.')}; see {context.command_path if context else 'firth'} --help", error.exit_code)
 
 
 def _leave(line: str, code: int) -> None:

@@ -88,7 +88,7 @@ def info(
 
     from firth.data.cache import default_cache
     from firth.data.sources import open_source
-    from firth.text.tokenizer import describe
+    from firth.text import describe
 
     data = replace(schema.Text(), text=(text or "python-docs",))
     sample = list(islice(open_source(data.text, data, default_cache() / "spool"), 1000))

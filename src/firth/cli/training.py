@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import sys
 from collections.abc import Callable
 from pathlib import Path
@@ -26,15 +27,15 @@ def train(
 ) -> None:
     """Train a preset on a text; continue a run that was interrupted."""
     style = "quiet" if quiet else "json" if as_json else "auto"
-    if plan:
-        _print_plan(api.plan(api.choose(what, settings)), as_json)
-        return
-    if Path(what).is_dir():
-        if settings or out:
+    if Path(what).is_dir() or (os.sep in what and not what.endswith(".toml")):
+        if settings or out or plan:
             raise FirthError("a run is continued as it was begun", where=what, do="leave out the other options")
         _finish(lambda: api.resume(what, progress=style), style)
         return
     choice = api.choose(what, settings)
+    if plan:
+        _print_plan(api.plan(choice), as_json)
+        return
     _finish(lambda: api.start(choice, out, style), style)
 
 

@@ -38,7 +38,8 @@ MARKS = {  # longest first: the mark of UTF-32 begins with that of UTF-16
     codecs.BOM_UTF16_LE: "utf-16-le",
     codecs.BOM_UTF16_BE: "utf-16-be",
 }
-MARKED = {"utf-8", "utf-8-sig", "utf-16", "utf-32"}  # encodings that a mark may overrule
+# Encodings that a mark may overrule, and what they mean without one.
+MARKED = {"utf-8": "utf-8", "utf-8-sig": "utf-8", "utf-16": "utf-16-le", "utf-32": "utf-32-le"}
 # Not ways to write a text file: some cannot be read in pieces, the others can produce half characters.
 NOT_FILES = {"idna", "punycode", "undefined", "unicode-escape", "raw-unicode-escape", "utf-7"}
 CONTROL_BYTES = bytes(set(range(32)) - set(b"\t\n\v\f\r\b\x1b")) + b"\x7f"
@@ -140,7 +141,7 @@ def _encoding(head: bytes, name: str) -> str:
     """The encoding of a file: the one named, unless it is Unicode and a byte order mark tells more."""
     encoding = check_encoding(name)
     if encoding in MARKED:
-        return next((marked for mark, marked in MARKS.items() if head.startswith(mark)), encoding)
+        return next((marked for mark, marked in MARKS.items() if head.startswith(mark)), MARKED[encoding])
     return encoding
 
 

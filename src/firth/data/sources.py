@@ -81,14 +81,6 @@ def open_source(names: Iterable[str], config: Text, folder: Path) -> Source:
     return Source(tuple(parts), config, tuple(shown), tuple(skipped))
 
 
-def from_documents(documents: Iterable[str], config: Text, folder: Path) -> Source:
-    """The documents of a Python iterable, kept in a file in `folder` so that they can be read again."""
-    kept = spool.Spooled(spool.keep_documents(documents, folder), "Python documents")
-    if not kept.path.stat().st_size:
-        raise no_text(kept.shown)
-    return Source((kept,), config, (kept.shown,))
-
-
 KEPT = "documents:"  # before the path of a file of kept documents, in a list of names
 
 

@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import BinaryIO
 
 from firth.errors import FirthError
+from firth.runs import files
 
 LENGTH = struct.Struct("<Q")
 BLOCK = 1 << 20
@@ -65,11 +66,11 @@ def _delimited(documents: Iterable[str]) -> Iterator[bytes]:
 
 def _keep(chunks: Iterable[bytes], folder: Path, ending: str) -> Path:
     """Writes beside, then renames, so that a file with the final name is always whole."""
-    folder.mkdir(parents=True, exist_ok=True)
+    files.make_folder(folder)
     handle, name = tempfile.mkstemp(dir=folder, prefix=".spool-")
     seen = hashlib.sha256()
     try:
-        with os.fdopen(handle, "wb") as file:
+        with files.explained(folder), os.fdopen(handle, "wb") as file:
             for chunk in chunks:
                 seen.update(chunk)
                 file.write(chunk)

@@ -21,7 +21,7 @@ from firth.report.page import write_report
 from firth.runs.budget import parse
 from firth.runs.folder import Record, Run
 from firth.text.tokenizer import Tokenizer
-from firth.training.calibrate import Plan, measure, plan
+from firth.training.calibrate import Pace, Plan, measure, needed, plan, resolve
 from firth.training.checkpoint import load_model
 from firth.training.devices import Devices, devices, has_bf16, machine
 from firth.training.loop import Evaluation, Job, autocast, train
@@ -76,7 +76,9 @@ def _fit(order: Order, place: Devices) -> None:
 def foresee(order: Order) -> Plan:
     """The plan of a run, without running it or writing a run folder."""
     with devices(order.config.train):
-        return _plan(_prepare(order, order.config, None))
+        prepared = _prepare(order, order.config, None)
+        size = sum(split.ids.nbytes for split in prepared.splits.values())
+        return plan(prepared.config, prepared.system, prepared.batches("train"), _pace(prepared), size)
 
 
 def _begin(order: Order, run: Run) -> None:
@@ -85,12 +87,13 @@ def _begin(order: Order, run: Run) -> None:
     if order.config.train.precision == "bf16" and not has_bf16():
         order.progress.say("note: this CPU has no bf16 instructions, so bf16 is emulated and slower than float32")
     run.write_tokenizer("text", prepared.tokenizer)
-    found = _plan(prepared)
+    pace = _pace(prepared) if needed(order.config.train) else None
+    config = replace(order.config, train=resolve(order.config.train, prepared.batches("train"), pace))
     data = {"splits": {name: split.key for name, split in prepared.splits.items()},
             "byte_counts": list(prepared.splits["train"].tally.histogram)}
-    run.write_record(Record(order.preset, order.asked, found.config, {"text": prepared.tokenizer.hash}, data, machine()))
-    order.progress.say(f"{sum(found.parameters.values()):,} parameters, {found.steps:,} steps "
-                       f"({found.epochs:.1f} epochs), about {found.seconds:,.0f} s")
+    run.write_record(Record(order.preset, order.asked, config, {"text": prepared.tokenizer.hash}, data, machine()))
+    count = sum(parameter.numel() for parameter in prepared.system.parameters())
+    order.progress.say(f"{count:,} parameters, {config.train.budget}")
 
 
 def _prepare(order: Order, config: schema.Neural, run: Run | None) -> Prepared:
@@ -103,10 +106,8 @@ def _prepare(order: Order, config: schema.Neural, run: Run | None) -> Prepared:
     return Prepared(config, tokenizer, splits, build(config, tokenizer.size))
 
 
-def _plan(prepared: Prepared) -> Plan:
-    pace = measure(prepared.system, prepared.config.train, prepared.batches("train"), prepared.batches("valid"))
-    size = sum(split.ids.nbytes for split in prepared.splits.values())
-    return plan(prepared.config, prepared.system, prepared.batches("train"), pace, size)
+def _pace(prepared: Prepared) -> Pace:
+    return measure(prepared.system, prepared.config.train, prepared.batches("train"), prepared.batches("valid"))
 
 
 def _compare_with_record(record: Record, prepared: Prepared, order: Order) -> None:

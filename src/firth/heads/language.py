@@ -26,7 +26,7 @@ class LanguageHead(nn.Module):
         self.project = nn.Linear(width, table_width, bias=False) if narrow else nn.Identity()
 
     def loss(self, states: Tensor, target: Target, table: Tensor | None) -> Tensor:
-        """The sum over positions of weight × -log p(value); states (batch, time, width), targets (batch, time)."""
+        """The sum of weight × -log p(value); states (batch, time, width), targets (batch, time)."""
         states = self.project(states).flatten(0, -2)
         values, weights = target.values.flatten(), target.weight.flatten()
         return linear_cross_entropy(states, self.matrix(table), self.bias, values, weights)

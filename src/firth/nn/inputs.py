@@ -12,13 +12,11 @@ from firth.config.schema import TokenInput
 class TokenEmbedding(nn.Module):
     """A vector per token. Its `weight` (vocabulary, width) may be the table of a tied head."""
 
-    def __init__(self, config: TokenInput, vocabulary: int, width: int, sparse: bool = False):
-        """`sparse`: the gradient holds only the rows that were read (`Optim` takes both kinds)."""
+    def __init__(self, config: TokenInput, vocabulary: int, width: int):
         super().__init__()
-        self.dropout, self.sparse = config.dropout, sparse
+        self.dropout = config.dropout
         self.weight = nn.Parameter(torch.empty(vocabulary, width).uniform_(-config.spread, config.spread))
 
     def forward(self, ids: Tensor) -> Tensor:
         """ids (batch, time) -> vectors (batch, time, width)."""
-        vectors = F.embedding(ids, self.weight, sparse=self.sparse)
-        return F.dropout(vectors, self.dropout, self.training)
+        return F.dropout(F.embedding(ids, self.weight), self.dropout, self.training)

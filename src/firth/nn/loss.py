@@ -3,21 +3,30 @@
 from __future__ import annotations
 
 import threading
+from itertools import pairwise
 
 import torch
 from torch import Tensor
 
 LOGITS = 2**23  # logits held at a time (32 MB); with fewer rows to a product, products lose speed
-BLOCK = 1024  # tokens to a product for the matrix's gradient: on CPUs a quarter faster than all tokens at once
+BLOCK = 1024  # tokens to a product for the matrix's gradient: on CPUs a quarter faster than all at once
 TINY = 1e-30  # a probability below it is near the smallest float32: its logarithm is taken from the logits
 
-_kept = threading.local()  # fresh memory costs more than what is done with it, so that of the last call is used
+
+class _Kept(threading.local):
+    """Room for logits, kept from call to call: memory fresh from the system costs more than its use."""
+
+    def __init__(self):
+        self.rooms: dict[tuple[torch.device, torch.dtype], Tensor] = {}
+
+
+_kept = _Kept()
 
 
 def linear_cross_entropy(
     states: Tensor, weight: Tensor, bias: Tensor | None, values: Tensor, weights: Tensor
 ) -> Tensor:
-    """The sum of `weights` (n) × -log softmax(states weightᵀ + bias) at `values` (n); states are (n, width)."""
+    """The sum of `weights` (n) × -log softmax(states weightᵀ + bias) at `values` (n); states (n, width)."""
     rows = weights.nonzero().squeeze(-1)
     if len(rows) < len(weights):  # rows of weight 0 cost nothing, whatever they hold
         states, values, weights = (tensor.index_select(0, rows) for tensor in (states, values, weights))
@@ -83,7 +92,7 @@ class _Sweep:
         return logits if self.bias is None else logits.add_(self.bias)
 
     def surprise(self, states: Tensor, values: Tensor, chance: Tensor) -> Tensor:
-        """The negative log-probabilities (rows), exact also where the probability is too small to be told from 0."""
+        """Negative log-probabilities (rows), exact also where a probability is too small for its type."""
         chance = chance.squeeze(-1)
         surprise = -chance.log()
         far = (chance < TINY).nonzero().squeeze(-1)
@@ -113,14 +122,14 @@ class _Sweep:
 
     def memory(self, rows: int, dtype: torch.dtype) -> Tensor:
         """Room for a chunk of logits (rows, vocabulary); what it held before is lost."""
-        pieces, key, size = vars(_kept), (self.weight.device, dtype), rows * len(self.weight)
-        if key not in pieces or len(pieces[key]) < size:
-            pieces[key] = torch.empty(size, dtype=dtype, device=self.weight.device)
-        return pieces[key][:size].view(rows, -1)
+        rooms, key, size = _kept.rooms, (self.weight.device, dtype), rows * len(self.weight)
+        if key not in rooms or len(rooms[key]) < size:
+            rooms[key] = torch.empty(size, dtype=dtype, device=self.weight.device)
+        return rooms[key][:size].view(rows, -1)
 
 
 def _add_product(total: Tensor, left: Tensor, right: Tensor, beta: float) -> None:
-    """total = beta × total + left right, summed in the precision of the total; at beta 0 it need not be filled."""
+    """total = beta × total + left right, in the precision of the total; beta 0 takes an unfilled one."""
     if total.dtype == left.dtype:
         torch.addmm(total, left, right, beta=beta, out=total)
     elif beta:
@@ -133,4 +142,4 @@ def _chunks(rows: int, vocabulary: int) -> list[tuple[int, int]]:
     """Cut the rows into the fewest, even chunks whose logits fit."""
     count = -(-rows * vocabulary // LOGITS)
     edges = [rows * i // max(count, 1) for i in range(count + 1)]
-    return [(start, stop) for start, stop in zip(edges, edges[1:], strict=False) if start < stop]
+    return [(start, stop) for start, stop in pairwise(edges) if start < stop]

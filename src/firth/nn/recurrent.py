@@ -12,13 +12,13 @@ from firth.config.schema import Recurrent
 
 
 class RecurrentLayers(nn.LSTM):
-    """LSTM layers read left to right, dropout after each, with a new mask at every position (Zaremba et al. 2014).
+    """LSTM layers, dropout after each with a new mask at every position (Zaremba et al. 2014).
 
     Its parameters are those of torch's LSTM, by name and shape.
     """
 
     def __init__(self, config: Recurrent, input_width: int):
-        # torch drops between the layers only (and warns if there is but one); the last output is dropped below
+        # torch drops between layers only (and warns if there is but one); the last output is dropped below
         between = config.dropout if config.depth > 1 else 0.0
         super().__init__(input_width, config.width, config.depth, batch_first=True, dropout=between)
         self.last_dropout = config.dropout
@@ -26,7 +26,7 @@ class RecurrentLayers(nn.LSTM):
             nn.init.uniform_(parameter, -config.spread, config.spread)
 
     def forward(self, x: Tensor, live: Mapping[str, Tensor]) -> tuple[Tensor, dict[str, Tensor]]:
-        """x (batch, time, input width); live "hidden" and "cell" (batch, depth, width) -> states, new live."""
+        """x (batch, time, input width), live "hidden", "cell" (batch, depth, width) -> states, new live."""
         # oneDNN wants one type for all of its inputs; what is carried stays in its own type
         device = x.device.type
         low = torch.get_autocast_dtype(device) if torch.is_autocast_enabled(device) else x.dtype

@@ -10,7 +10,7 @@ from firth.types import Batch, Encoded, Term
 
 
 class Causal:
-    """The negative log-probability of the next token; the target "text" holds the next tokens (batch, time)."""
+    """Surprise at the next token; the target "text" holds the next tokens (batch, time)."""
 
     def __init__(self, config: schema.Causal):
         self.config = config

@@ -56,9 +56,9 @@ def drop_after(run: Path, place: Path | None) -> None:
     state = run / "state"
     if not state.is_dir():
         return
-    for entry in state.iterdir():
-        if entry.name.startswith(".") or place is None or entry.name > place.name:
-            files.remove_folder(entry)
+    newer = _folders(run)[: _folders(run).index(place)] if place else _folders(run)
+    for entry in [*state.glob(".*"), *newer]:
+        files.remove_folder(entry)
 
 
 def is_whole(place: Path) -> bool:

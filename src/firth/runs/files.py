@@ -12,14 +12,15 @@ from pathlib import Path
 
 from firth.errors import FirthError
 
+_ELSEWHERE = "choose another folder (--out for a run, FIRTH_CACHE for the cache)"
 _REASONS = {
     errno.ENOSPC: ("the disk is full", "free some space and run the same command again; nothing saved so far is lost"),
     errno.EDQUOT: ("the disk quota is used up", "free some space and run the same command again"),
-    errno.EACCES: ("no permission to write", "choose another folder with --out, or change its permissions"),
-    errno.EPERM: ("no permission to write", "choose another folder with --out, or change its permissions"),
-    errno.EROFS: ("the file system is read-only", "choose another folder with --out"),
-    errno.ENOTDIR: ("a part of this path is not a folder", "choose another folder with --out"),
-    errno.EEXIST: ("a file of this name stands in the way", "choose another folder with --out"),
+    errno.EACCES: ("no permission to write", f"{_ELSEWHERE}, or change its permissions"),
+    errno.EPERM: ("no permission to write", f"{_ELSEWHERE}, or change its permissions"),
+    errno.EROFS: ("the file system is read-only", _ELSEWHERE),
+    errno.ENOTDIR: ("a part of this path is not a folder", _ELSEWHERE),
+    errno.EEXIST: ("a file of this name stands in the way", _ELSEWHERE),
 }
 
 

@@ -5,10 +5,11 @@ from __future__ import annotations
 import fcntl
 import json
 from collections.abc import Mapping
+from contextlib import suppress
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
-from typing import Any
+from typing import IO, Any
 
 import firth
 from firth.config import from_dict, to_dict
@@ -106,7 +107,10 @@ class Run:
     def tokenizer(self, stream: str) -> Tokenizer:
         """A stream's tokenizer; refused if it is not the one the run was made with."""
         path = self.path / "tokenizers" / f"{stream}.json"
-        tokenizer = Tokenizer.load(path)
+        try:
+            tokenizer = Tokenizer.load(path)
+        except FirthError as error:
+            raise FirthError(error.what, where=path, do=_DAMAGED) from None
         if tokenizer.hash != self.record.tokenizers[stream]:
             raise FirthError("not the tokenizer this model was trained with", where=path, do=_DAMAGED)
         return tokenizer
@@ -115,8 +119,9 @@ class Run:
         """The signed scores so far."""
         path = self.path / "scores.json"
         try:
-            return json.loads(path.read_bytes()) if path.exists() else []
-        except ValueError:
+            found = json.loads(path.read_bytes()) if path.exists() else []
+            return [{key: score[key] for key in ("name", "value", "signature")} for score in found]
+        except (ValueError, TypeError, KeyError):
             raise FirthError("damaged", where=path, do="delete it; firth eval writes it anew") from None
 
     def add_scores(self, scores: list[dict[str, Any]]) -> None:
@@ -125,16 +130,33 @@ class Run:
         kept = [score for score in self.scores() if (score["name"], score["signature"]) not in fresh]
         files.replace_file(self.path / "scores.json", (json.dumps(kept + scores, indent=2) + "\n").encode())
 
-    def lock(self) -> int:
-        """Keep other trainers out of this folder until the process ends, however it ends."""
+    def lock(self) -> Lock:
+        """Keep other trainers out of this folder until the lock is closed or the process ends, however it ends."""
         files.make_folder(self.path)
         with files.explained(self.path):
             handle = (self.path / ".lock").open("w")
         try:
             fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError:
+            handle.close()
             raise FirthError("another process is training here", where=self.path, do="wait, or choose --out") from None
-        return handle
+        return Lock(self, handle)
+
+
+@dataclass(frozen=True)
+class Lock:
+    """The right to train in a folder."""
+
+    run: Run
+    handle: IO[str]
+
+    def close(self) -> None:
+        """Let others in; where no run has begun, the folder goes, unless something else is in it."""
+        if not self.run.exists:
+            (self.run.path / ".lock").unlink(missing_ok=True)
+            with suppress(OSError):
+                self.run.path.rmdir()
+        self.handle.close()
 
 
 def free_name(root: Path, preset: str) -> Path:

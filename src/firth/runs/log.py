@@ -21,13 +21,12 @@ class Log:
         kept = [line for line in read(self._path) if line["step"] <= keep_to]
         self.seconds = max((line.get("seconds", 0.0) for line in kept), default=0.0)
         files.replace_file(self._path, b"".join(map(_line, kept)))
-        self._file = self._path.open("ab")
+        self._file = self._path.open("ab", buffering=0)  # nothing is left to write when it is closed
 
     def add(self, entry: Mapping[str, Any]) -> None:
         """Append one line."""
         with files.explained(self._path):
             self._file.write(_line(entry))
-            self._file.flush()
 
     def drop_after(self, step: int) -> None:
         """Forget the lines after a step (the guard went back to it)."""

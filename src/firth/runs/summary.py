@@ -30,7 +30,7 @@ def summary(path: Path | str) -> dict[str, Any]:
         "parameters": parameters(run.weights) if run.is_trained else None,
         "vocabulary": f"{run.tokenizer('text').size} ({record.config.tokenizer.model})",
         "text": ", ".join(record.config.data.text),
-        "seconds": max((line["seconds"] for line in lines), default=0.0),
+        "seconds": max((line.get("seconds", 0.0) for line in lines), default=0.0),
         "tokens_seen": tokens,
         "best_valid": f"{best['metric']} {best['value']:.4f} at step {best['step']}" if best else None,
         "scores": [f"{score['name']} {_number(score['value'])}  [{score['signature']}]" for score in run.scores()],
@@ -77,7 +77,7 @@ def _state(run: Run) -> str:
     if place is None:
         return "begun" if not run.is_trained else "trained (its checkpoints are gone)"
     values = json.loads((place / "training.json").read_bytes())
-    return f"{'finished' if values['finished'] else 'interrupted'} at step {values['step']:,} of {steps:,}"
+    return f"{'done' if values['finished'] else 'open'}, step {values['step']:,} of {steps:,}"
 
 
 def _number(value: float | None) -> str:

@@ -10,12 +10,11 @@ _HOME = {
     "Encoding": "tokenizer",
     "Special": "special",
     "Tokenizer": "tokenizer",
-    "describe": "describe",
-    "normalise": "normalise",
+    "describe": "about",
     "sentences": "split",
     "words": "split",
 }
-__all__ = sorted(_HOME)  # noqa: PLE0605
+__all__ = sorted(_HOME)
 
 
 def __getattr__(name: str) -> Any:

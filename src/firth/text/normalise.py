@@ -1,13 +1,19 @@
-"""One spelling for what looks the same: Unicode normal forms and lower case, in Python and as the Rust library's part."""
+"""One spelling for what looks the same: Unicode normal forms and lower case, in Python and as steps of a file.
+
+The two agree on every character that both know: the library's tables of normal forms are older than Python's, and its
+tables of cases may be newer.
+"""
 
 from __future__ import annotations
 
+import re
 import unicodedata
 from typing import Any
 
-# Before lower-casing. Turkish: I with a dot, in one character or two, becomes i, and a plain I the dotless ı.
-_TURKISH = (("I\u0307", "i"), ("İ", "i"), ("I", "ı"))
-# Python alone looks at the context of Σ (a final one becomes ς); the Rust library goes by character.
+# Before lower-casing. Turkish: a dotted I, in one character or two, becomes i, and a plain I the dotless ı; an i with a
+# dot of its own is what software without Turkish made of İ. One character for one, since the library gives a longer
+# replacement the place of its last character alone. Σ: Python makes ς of a final one, the library goes by character.
+_TURKISH = (("I(?=\u0307)", "i"), ("İ", "i"), ("I", "ı"), ("(?<=i)\u0307", ""))
 _BEFORE = {"no": (), "yes": (("Σ", "σ"),), "turkish": (*_TURKISH, ("Σ", "σ"))}
 
 
@@ -17,8 +23,8 @@ def normalise(text: str, normal: str, lower: str) -> str:
         text = unicodedata.normalize(normal.upper(), text)
     if lower == "no":
         return text
-    for old, new in _BEFORE[lower]:
-        text = text.replace(old, new)
+    for pattern, new in _BEFORE[lower]:
+        text = re.sub(pattern, new, text)
     return text.lower()
 
 
@@ -27,9 +33,10 @@ def normaliser(normal: str, lower: str) -> list[dict[str, Any]]:
     steps: list[dict[str, Any]] = [] if normal == "none" else [{"type": normal.upper()}]
     if lower == "no":
         return steps
-    steps += [_replace(old, new) for old, new in _BEFORE[lower]]
+    steps += [replacing(pattern, new) for pattern, new in _BEFORE[lower]]
     return [*steps, {"type": "Lowercase"}]
 
 
-def _replace(old: str, new: str) -> dict[str, Any]:
-    return {"type": "Replace", "pattern": {"String": old}, "content": new}
+def replacing(pattern: str, new: str) -> dict[str, Any]:
+    """A step, of a file's normaliser or decoder, that puts `new` for every match."""
+    return {"type": "Replace", "pattern": {"Regex": pattern}, "content": new}

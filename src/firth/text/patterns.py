@@ -56,8 +56,9 @@ PARTS = (
 # Cut after the bracket of a literal "[END]", so that no learnt piece can be spelled like a special token.
 WHITESPACE_PARTS = f" ?(?:[^{SPACE}\\[]|\\[(?!{_SPECIAL})){{1,{LONGEST}}}| ?\\[|{_BLANK_RUNS}"
 
-# A whole word that is spelled like a special token.
-SPECIAL_WORD = f"(?<![^{SPACE}])\\[{_SPECIAL}(?![^{SPACE}])"
+# The bracket of a whole word that is spelled like a special token, and of one that begins like it.
+SPECIAL_WORD = f"(?<![^{SPACE}])\\[(?={_SPECIAL}(?![^{SPACE}]))"
+SPECIAL_START = f"(?<![^{SPACE}])\\[(?={_SPECIAL})"
 
 # Where a space between words is not written: before closing marks, after opening ones, among ideographs.
 _CLOSING = ",.;:!?%)\\]}»”’…、。，．！？；：）］」』】》"

@@ -3,14 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
+from itertools import product
+from typing import Any, get_args, get_type_hints
 
 from firth.config.schema import Tokenizer as Config
 from firth.text import patterns
-from firth.text.normalise import normaliser
+from firth.text.normalise import normaliser, replacing
 from firth.text.split import parts_splitter, whole_splitter
 
 _BYTES = {"type": "ByteLevel", "add_prefix_space": False, "trim_offsets": False, "use_regex": False}
+# The word "[END]" of a text must not be found in the vocabulary as the token. With this character, which is none and
+# which no vocabulary of words takes, for its bracket it is an unknown word.
+NO_CHARACTER = "\uffff"
+_SPELLED = {"word": patterns.SPECIAL_WORD, "wordpiece": patterns.SPECIAL_START}
 
 
 def byte_alphabet() -> list[str]:
@@ -18,6 +23,14 @@ def byte_alphabet() -> list[str]:
     shown = {*range(0x21, 0x7F), *range(0xA1, 0xAD), *range(0xAE, 0x100)}
     spare = iter(range(0x100, 0x200))
     return [chr(byte if byte in shown else next(spare)) for byte in range(256)]
+
+
+_SPELLING = str.maketrans({chr(byte): sign for byte, sign in enumerate(byte_alphabet())})
+
+
+def byte_spelling(text: str) -> str:
+    """The bytes of the text, each as its printable character."""
+    return text.encode().decode("latin-1").translate(_SPELLING)
 
 
 def assemble(config: Config, model: Mapping[str, Any]) -> dict[str, Any]:
@@ -38,11 +51,8 @@ def assemble(config: Config, model: Mapping[str, Any]) -> dict[str, Any]:
 
 def _normaliser(config: Config) -> list[dict[str, Any]]:
     steps = normaliser(config.normal, config.lower)
-    whole_words = config.model in ("word", "wordpiece") and config.split == "whitespace"
-    if whole_words and config.lower == "no":
-        # The word "[END]" of a text must not be found in the vocabulary as the token: it is an unknown word.
-        literal = {"type": "Replace", "pattern": {"Regex": patterns.SPECIAL_WORD}, "content": "[UNK]"}
-        steps.append(literal)
+    if config.model in _SPELLED and config.split == "whitespace" and config.lower == "no":
+        steps.append(replacing(_SPELLED[config.model], NO_CHARACTER))
     return steps
 
 
@@ -66,7 +76,7 @@ def _decoder(config: Config) -> dict[str, Any] | None:
     joined = {"type": "WordPiece", "prefix": "##" if config.model == "wordpiece" else " ", "cleanup": False}
     if config.split == "whitespace":
         return joined
-    glue = [{"type": "Replace", "pattern": {"Regex": pattern}, "content": ""} for pattern in patterns.GLUE]
+    glue = [replacing(pattern, "") for pattern in patterns.GLUE]
     return {"type": "Sequence", "decoders": [joined, {"type": "Fuse"}, *glue]}
 
 
@@ -82,6 +92,21 @@ def kind(file: Mapping[str, Any]) -> str:
     if model["merges"]:
         return "byte-bpe" if on_bytes else "bpe"
     return "byte" if on_bytes else "char"
+
+
+def config_of(file: Mapping[str, Any]) -> Config | None:
+    """The configuration that makes this file's parts; None for a foreign file. Size and counts are not in it."""
+    if file["added_tokens"]:
+        return None
+    for normal, lower, split in product(_choices("normal"), _choices("lower"), _choices("split")):
+        config = Config(model=kind(file), normal=normal, lower=lower, split=split)
+        if all(file[part] == made for part, made in assemble(config, {}).items() if part != "model"):
+            return config
+    return None
+
+
+def _choices(name: str) -> tuple[str, ...]:
+    return get_args(get_type_hints(Config)[name])
 
 
 def reversible(file: Mapping[str, Any]) -> bool:

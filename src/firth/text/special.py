@@ -32,8 +32,8 @@ class Special:
 _CALLED = {
     "pad": ("[PAD]", "<pad>", "<|pad|>"),
     "unknown": ("[UNK]", "<unk>", "<|unk|>"),
-    "start": ("[START]", "<s>", "<bos>", "<|begin_of_text|>", "<|startoftext|>", "[CLS]", "<|endoftext|>"),
-    "end": ("[END]", "</s>", "<eos>", "<|end_of_text|>", "[SEP]", "<|endoftext|>"),
+    "start": ("[START]", "<s>", "<bos>", "<|begin_of_text|>", "<|startoftext|>", "<|endoftext|>", "[CLS]"),
+    "end": ("[END]", "</s>", "<eos>", "<|end_of_text|>", "<|endoftext|>", "[SEP]"),
     "mask": ("[MASK]", "<mask>", "<|mask|>"),
     "cls": ("[CLS]", "<cls>", "<s>"),
     "sep": ("[SEP]", "<sep>", "</s>"),

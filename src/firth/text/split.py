@@ -89,9 +89,10 @@ def _ends(text: str, start: int, stop: re.Match[str]) -> bool:
         return False
     if stop["mark"] != ".":
         return True
-    # Only the word's end matters; without the bound a text without spaces would be read again at every stop.
-    word = _LAST.search(text[max(start, stop.start() - 40) : stop.start()])[0]
-    return not _abbreviates(word, after, alone=text[start : stop.start()].strip() == word)
+    # Only the last characters matter; without the bound a text without ends would be read again at every stop.
+    before = text[max(start, stop.start() - 40) : stop.start()]
+    word = _LAST.search(before)[0]
+    return not _abbreviates(word, after, alone=before.strip() == word)
 
 
 def _abbreviates(word: str, after: str, *, alone: bool) -> bool:

@@ -19,6 +19,7 @@ from typing import TYPE_CHECKING, Any
 from firth.config.schema import Tokenizer as Config
 from firth.errors import FirthError
 from firth.text import pipeline, special
+from firth.text.direct import direct
 
 if TYPE_CHECKING:
     import tokenizers
@@ -54,6 +55,8 @@ class Tokenizer:
         self.kind: str = pipeline.kind(file)
         self.reversible: bool = pipeline.reversible(file)
         self.special = special.find(file, vocabulary)
+        self.config = pipeline.config_of(file)  # None: a foreign file
+        self._direct = direct(self.config, self._rust, self.special.unknown)
         self._hidden = self.special.ids | {t["id"] for t in file["added_tokens"] if t["special"]}
 
     # --- making and keeping ---
@@ -115,25 +118,34 @@ class Tokenizer:
 
     def ids(self, text: str) -> list[int]:
         """The tokens of the text; no special tokens are added."""
-        return self._fast([text])[0].ids
+        return self.encode_batch([text])[0]
 
     def encode_batch(self, texts: Sequence[str]) -> list[list[int]]:
         """The tokens of each text; no special tokens are added."""
-        return [encoding.ids for encoding in self._fast(texts)]
+        if self._direct is None:
+            return [encoding.ids for encoding in self._fast(texts)]
+        try:
+            found = [self._direct(text) for text in texts]
+        except (TypeError, AttributeError, UnicodeEncodeError):
+            raise _not_text(texts) from None
+        left = [n for n, ids in enumerate(found) if ids is None]
+        for n, encoding in zip(left, self._fast([texts[n] for n in left]), strict=True):
+            found[n] = encoding.ids
+        return found
 
     def encode_flat(self, texts: Sequence[str]) -> tuple[array[int], array[int]]:
         """The tokens of all texts in one array of unsigned 32-bit numbers, and how many each text has."""
         ids, lengths = array("I"), array("I")
-        for encoding in self._fast(texts):
-            ids.extend(encoding.ids)
-            lengths.append(len(encoding))
+        for found in self.encode_batch(texts):
+            ids.extend(found)
+            lengths.append(len(found))
         return ids, lengths
 
     def encode(self, text: str) -> Encoding:
         """The tokens of the text, their spellings in the vocabulary, and where in the text they stand."""
         found = self._slow([text])[0]
         ids = found.ids
-        return Encoding(ids, [self.piece(i) for i in ids], found.offsets)
+        return Encoding(ids, [self.piece(i) for i in ids], self._offsets(text, found))
 
     def _fast(self, texts: Sequence[str]) -> list[tokenizers.Encoding]:
         try:
@@ -171,7 +183,7 @@ class Tokenizer:
     def unknown_spans(self, text: str) -> list[str]:
         """The stretches of the text that became the unknown token, one for each such token."""
         found = self._slow([text])[0]
-        return [text[a:b] for i, (a, b) in zip(found.ids, found.offsets, strict=True) if i == self.special.unknown]
+        return [span for span in self._spans(text, found) if span is not None]
 
     def lossless(self, text: str) -> bool:
         """Whether the tokens, with the unknown stretches put back, give the text exactly."""
@@ -191,12 +203,36 @@ class Tokenizer:
         ids, unknown = found.ids, self.special.unknown
         if unknown not in ids:
             return Accounting(ids, b"", 0, self._rust.decode(ids, skip_special_tokens=False) == text)
-        spans = [text[a:b] if i == unknown else None for i, (a, b) in zip(ids, found.offsets, strict=True)]
+        spans = self._spans(text, found)
         pieces = [self.piece(i) if span is None else span for i, span in zip(ids, spans, strict=True)]
         decoder = self._rust.decoder
         back = " ".join(pieces) if decoder is None else decoder.decode(pieces)
         spelled = [span.encode() for span in spans if span is not None]
         return Accounting(ids, b"".join(spelled), len(spelled), back == text)
+
+    def _spans(self, text: str, found: tokenizers.Encoding) -> list[str | None]:
+        """For each token the stretch of text behind it if it is the unknown token, else None."""
+        unknown, offsets = self.special.unknown, self._offsets(text, found)
+        return [text[a:b] if i == unknown else None for i, (a, b) in zip(found.ids, offsets, strict=True)]
+
+    def _offsets(self, text: str, found: tokenizers.Encoding) -> list[tuple[int, int]]:
+        return found.offsets if self._rust.normalizer is None else _widened(text, found.offsets)
+
+
+def _widened(text: str, offsets: list[tuple[int, int]]) -> list[tuple[int, int]]:
+    """Offsets that also cover what normalisation joined to a character from behind; the library leaves it out."""
+    found: list[tuple[int, int]] = []
+    before, following = (-1, -1), len(text)
+    for a, b in reversed(offsets):
+        if (a, b) == before:  # several tokens of one character
+            found.append(found[-1])
+            continue
+        before, end = (a, b), b
+        while end < following and not text[end].isspace():
+            end += 1
+        found.append((a, end))
+        following = a
+    return found[::-1]
 
 
 def _open(content: str, where: object) -> tuple[tokenizers.Tokenizer, dict[str, Any]]:

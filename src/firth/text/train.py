@@ -14,7 +14,7 @@ from typing import Any
 from firth.config.schema import Tokenizer as Config
 from firth.errors import FirthError, unknown
 from firth.text.normalise import normalise
-from firth.text.pipeline import assemble, byte_alphabet
+from firth.text.pipeline import NO_CHARACTER, assemble, byte_alphabet, byte_spelling
 from firth.text.special import NAMES, UNKNOWN
 from firth.text.split import parts, whole
 
@@ -67,13 +67,12 @@ def _char(config: Config, counts: Counts) -> dict[str, Any]:
 
 
 def _word(config: Config, counts: Counts) -> dict[str, Any]:
-    return {"type": "WordLevel", "vocab": _numbered(_most(counts, config)), "unk_token": UNKNOWN}
+    return {"type": "WordLevel", "vocab": _numbered(_most(_ordinary(counts), config)), "unk_token": UNKNOWN}
 
 
 def _byte_bpe(config: Config, counts: Counts) -> dict[str, Any]:
     alphabet = byte_alphabet()
-    shown = str.maketrans({chr(byte): sign for byte, sign in enumerate(alphabet)})
-    spelled = {word.encode().decode("latin-1").translate(shown): n for word, n in counts.items()}
+    spelled = {byte_spelling(word): n for word, n in counts.items()}
     return _bpe_model(alphabet, learn_merges(spelled, alphabet, config), None)
 
 
@@ -84,7 +83,7 @@ def _bpe(config: Config, counts: Counts) -> dict[str, Any]:
 
 def _wordpiece(config: Config, counts: Counts) -> dict[str, Any]:
     """Pair merging over letters that know whether they start a word; the merges themselves are then thrown away."""
-    counts = {word: n for word, n in counts.items() if len(word) <= _LONGEST_WORD and word not in NAMES}
+    counts = {word: n for word, n in _ordinary(counts).items() if len(word) <= _LONGEST_WORD}
     letters: Counter[str] = Counter()
     for word, n in counts.items():
         for letter in _letters(word):
@@ -187,9 +186,14 @@ def _repeated(counts: Counts) -> Iterator[list[str]]:
 
 
 def _most(counts: Counts, config: Config) -> list[str]:
-    """The commonest units that are common enough; a word spelled like a special token stays unknown."""
-    kept = {unit: n for unit, n in counts.items() if n >= config.min_count and unit not in NAMES}
+    """The commonest units, if they are common enough."""
+    kept = {unit: n for unit, n in counts.items() if n >= config.min_count}
     return commonest(kept, config.size - len(NAMES))
+
+
+def _ordinary(counts: Counts) -> Counts:
+    """The words without those that must stay unknown, because they are spelled like special tokens."""
+    return {word: n for word, n in counts.items() if word not in NAMES and NO_CHARACTER not in word}
 
 
 def _bpe_model(alphabet: Iterable[str], merges: Merges, unk_token: str | None) -> dict[str, Any]:

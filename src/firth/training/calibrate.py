@@ -38,7 +38,6 @@ class Pace:
 class Plan:
     """A run before it runs."""
 
-    config: Neural  # resolved: budget in steps, intervals set
     steps: int
     epochs: float
     seconds: float
@@ -86,29 +85,44 @@ def _time_evaluation(trial: System, config: Train, valid: Batches) -> float:
     return statistics.median(times) * min(count, config.evaluate_batches or count)
 
 
+def needed(config: Train) -> bool:
+    """Whether anything is asked for in time, so that it takes a measurement to turn it into steps."""
+    return parse(config.budget).unit == "seconds" or not config.save
+
+
 def plan(config: Neural, system: System, batches: Batches, pace: Pace, text_bytes: int) -> Plan:
-    """Resolve the budget into steps and the intervals into numbers, once; and foresee time, memory and disk."""
-    train, epoch = config.train, batches.count(0) / config.train.accumulate
-    steps = _steps(train, epoch, pace)
-    evaluate = train.evaluate or max(1, min(math.ceil(epoch), math.ceil(steps / _EVALUATIONS)))
-    save = train.save or max(1, min(evaluate, round(_CHECKPOINT_SECONDS / pace.step)))
-    resolved = replace(train, budget=f"{steps} steps", evaluate=evaluate, save=save, threads=torch.get_num_threads())
-    seconds = steps * pace.step + math.ceil(steps / evaluate) * pace.evaluation
+    """Foresee time, memory and disk of a run."""
+    resolved = resolve(config.train, batches, pace)
+    steps = int(parse(resolved.budget).amount)
+    seconds = steps * pace.step + math.ceil(steps / resolved.evaluate) * pace.evaluation
     parameters = {name: sum(p.numel() for p in part.parameters()) for name, part in system.named_children()}
     weights = 4 * sum(parameters.values())
-    state = weights * (1 + Optim(train.optimizer, system.named_parameters()).copies)
-    return Plan(replace(config, train=resolved), steps, steps / epoch, seconds,
+    state = weights * (1 + len(Optim(resolved.optimizer, system.named_parameters()).slots))
+    return Plan(steps, steps / _epoch(resolved, batches), seconds,
                 {name: count for name, count in parameters.items() if count}, pace.memory,
                 weights + 3 * state + 2 * text_bytes)  # two checkpoints and one being written
 
 
-def _steps(train: Train, epoch: float, pace: Pace) -> int:
+def resolve(train: Train, batches: Batches, pace: Pace | None) -> Train:
+    """The budget in steps and all intervals set, once: what is decided by the clock must not change on resume."""
+    epoch = _epoch(train, batches)
+    steps = _steps(train, epoch, pace)
+    evaluate = train.evaluate or max(1, min(math.ceil(epoch), math.ceil(steps / _EVALUATIONS)))
+    save = train.save or max(1, min(evaluate, round(_CHECKPOINT_SECONDS / pace.step)))
+    return replace(train, budget=f"{steps} steps", evaluate=evaluate, save=save, threads=torch.get_num_threads())
+
+
+def _epoch(train: Train, batches: Batches) -> float:
+    """Steps in an epoch."""
+    return batches.count(0) / train.accumulate
+
+
+def _steps(train: Train, epoch: float, pace: Pace | None) -> int:
     budget = parse(train.budget)
     if budget.unit == "steps":
         return max(1, round(budget.amount))
     if budget.unit == "epochs":
         return max(1, round(budget.amount * epoch))
-    evaluations = train.evaluate or 0
-    per_step = pace.step + (pace.evaluation / evaluations if evaluations else 0.0)
-    reserved = 0.0 if evaluations else min(_EVALUATIONS * pace.evaluation, budget.amount / 2)
+    per_step = pace.step + (pace.evaluation / train.evaluate if train.evaluate else 0.0)
+    reserved = 0.0 if train.evaluate else min(_EVALUATIONS * pace.evaluation, budget.amount / 2)
     return max(1, int((budget.amount - reserved) / per_step))

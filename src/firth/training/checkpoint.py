@@ -1,4 +1,4 @@
-"""What a checkpoint holds, as bytes: tensors in safetensors, the rest in JSON. No pickle."""
+"""What a checkpoint holds, as bytes: tensors in safetensors, the rest in JSON: nothing that could run."""
 
 from __future__ import annotations
 

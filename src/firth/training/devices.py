@@ -78,19 +78,19 @@ class Devices:
 def devices(config: Train) -> Iterator[Devices]:
     """Join the processes that torchrun started, if it did; make arithmetic repeatable; put all back afterwards."""
     world = int(os.environ.get("WORLD_SIZE", "1"))
-    before = torch.get_num_threads(), torch.are_deterministic_algorithms_enabled()
+    before = torch.get_num_threads(), torch.get_deterministic_debug_mode()
     fill = torch.utils.deterministic.fill_uninitialized_memory
     joined = world > 1 and not dist.is_initialized()
     if joined:
         dist.init_process_group("gloo")
     torch.set_num_threads(config.threads or torch.get_num_threads())
-    torch.use_deterministic_algorithms(True)
+    torch.set_deterministic_debug_mode("error")  # use_deterministic_algorithms is the same, but imports the compiler
     torch.utils.deterministic.fill_uninitialized_memory = False  # it costs a pass over every new tensor
     try:
         yield Devices(dist.get_rank(), world) if world > 1 else Devices()
     finally:
         torch.set_num_threads(before[0])
-        torch.use_deterministic_algorithms(before[1])
+        torch.set_deterministic_debug_mode(before[1])
         torch.utils.deterministic.fill_uninitialized_memory = fill
         if joined:
             dist.destroy_process_group()

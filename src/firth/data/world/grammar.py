@@ -1,30 +1,20 @@
 """English sentences about the world: which choices there are, and with which weights.
 
 Agreement and tense are carried by the arguments of the methods, so a verb agrees with its subject however long the
-relative clause between them. After every word at most one reading is left: no text has two derivations.
+relative clause between them. No text has two derivations: a clause after `that` follows its noun at once, and
+sentences of two kinds differ in their subject, their verb or what follows it.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from functools import wraps
 
 from firth.data.world.chance import Choice, Option, choose, option
-from firth.data.world.lexicon import City, Job, Lexicon, Person, Tone, Verb
-from firth.data.world.weights import DETERMINERS, KINDS, NUMBERS, TENSES, TIMES, Kind, Number, Tense, Weights
+from firth.data.world.lexicon import City, Kind, Lexicon, Number, Person, Scene, Tense, Tone, Verb
+from firth.data.world.weights import DETERMINERS, KINDS, NUMBERS, TENSES, TIMES, Weights
 
 BE = {"one": "is", "many": "are"}
-
-
-@dataclass(frozen=True)
-class Scene:
-    """What a document is about; its first sentence tells all of it."""
-
-    hero: Person
-    tone: Tone
-    job: Job
-    home: City
 
 
 def once(make: Callable[..., Choice]) -> Callable[..., Choice]:
@@ -191,7 +181,7 @@ class Grammar:
         weights = dict(zip(TENSES, self.weights.tense, strict=True))
         return choose(
             "verb",
-            [option(weights[t], _form(verb, number, t), means=verb) for t in tenses for verb in verbs],
+            [option(weights[t], verb.form(number, t), means=verb) for t in tenses for verb in verbs],
         )
 
     # --- what is ---
@@ -306,10 +296,3 @@ class Grammar:
 
 def _a(word: str) -> str:
     return "an" if word[0] in "aeiou" else "a"
-
-
-def _form(verb: Verb, number: Number, tense: Tense) -> str:
-    """The verb's form, with its auxiliary."""
-    if tense == "present":
-        return verb.third if number == "one" else verb.base
-    return verb.past if tense == "past" else f"will {verb.base}"

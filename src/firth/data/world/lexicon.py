@@ -11,6 +11,9 @@ from dataclasses import dataclass
 from typing import Literal
 
 Tone = Literal["good", "bad"]
+Number = Literal["one", "many"]
+Tense = Literal["present", "past", "future"]
+Kind = Literal["being", "thing"]
 
 
 @dataclass(frozen=True)
@@ -60,6 +63,22 @@ class Verb:
     base: str
     third: str
     past: str
+
+    def form(self, number: Number, tense: Tense) -> str:
+        """The verb as it agrees with its subject, with its auxiliary."""
+        if tense == "present":
+            return self.third if number == "one" else self.base
+        return self.past if tense == "past" else f"will {self.base}"
+
+
+@dataclass(frozen=True)
+class Scene:
+    """What a document is about; its first sentence tells all of it."""
+
+    hero: Person
+    tone: Tone
+    job: Job
+    home: City
 
 
 @dataclass(frozen=True)

@@ -11,8 +11,8 @@ from math import exp, fsum, inf, log
 import numpy as np
 
 from firth.data.world.chance import Node, derivations, draw, meanings, words
-from firth.data.world.grammar import Grammar, Scene
-from firth.data.world.lexicon import LEXICON, City, Job, Lexicon, Mood, Person
+from firth.data.world.grammar import Grammar
+from firth.data.world.lexicon import LEXICON, City, Job, Lexicon, Mood, Person, Scene
 from firth.data.world.weights import Weights
 from firth.errors import FirthError
 

@@ -3,11 +3,8 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Literal
 
-Number = Literal["one", "many"]
-Tense = Literal["present", "past", "future"]
-Kind = Literal["being", "thing"]
+from firth.data.world.lexicon import Kind, Number, Tense
 
 NUMBERS: tuple[Number, ...] = ("one", "many")
 KINDS: tuple[Kind, ...] = ("being", "thing")

@@ -1,0 +1,18 @@
+"""No test reads or writes the user's own cache."""
+
+from __future__ import annotations
+
+import os
+
+import pytest
+
+
+@pytest.fixture(scope="session", autouse=True)
+def cache(tmp_path_factory):
+    """A cache folder for this session, also for the processes that tests start."""
+    before = os.environ.get("FIRTH_CACHE")
+    os.environ["FIRTH_CACHE"] = str(folder := tmp_path_factory.mktemp("cache"))
+    yield folder
+    os.environ.pop("FIRTH_CACHE")
+    if before is not None:
+        os.environ["FIRTH_CACHE"] = before

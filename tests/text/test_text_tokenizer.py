@@ -1,0 +1,322 @@
+"""The laws of tokenizers: the library alone reads our files alike, byte kinds lose nothing, offsets hold."""
+
+from __future__ import annotations
+
+import pickle
+import time
+
+import pytest
+import tokenizers
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from text_samples import CHANGING, CORPUS, KINDS, ODD, PLAIN, name, texts
+
+from firth.config.schema import Tokenizer as Config
+from firth.errors import FirthError
+from firth.text import Tokenizer
+from firth.text.normalise import normalise
+from firth.text.special import NAMES
+
+every = pytest.mark.parametrize("config", PLAIN + CHANGING, ids=name)
+plain = pytest.mark.parametrize("config", PLAIN, ids=name)
+some = settings(max_examples=40, deadline=None)
+
+
+def of_kinds(*kinds):
+    return pytest.mark.parametrize("config", [c for c in PLAIN if c.model in kinds], ids=name)
+
+
+@every
+@given(text=texts())
+@some
+def test_the_library_alone_encodes_alike(trained, config, text):
+    ours = trained(config)
+    alone = tokenizers.Tokenizer.from_str(ours.to_json())
+    expected = alone.encode(text).ids
+    assert ours.ids(text) == expected
+    assert ours.encode(text).ids == expected
+    assert ours.encode_batch([text, "", text]) == [expected, [], expected]
+
+
+@every
+def test_the_library_alone_opens_the_file(trained, config, tmp_path):
+    trained(config).save(tmp_path / "tokenizer.json")
+    alone = tokenizers.Tokenizer.from_file(str(tmp_path / "tokenizer.json"))
+    batch = [*CORPUS, "".join(ODD), " ".join(ODD)]
+    assert trained(config).encode_batch(batch) == [e.ids for e in alone.encode_batch(batch)]
+
+
+@of_kinds("byte", "byte-bpe")
+@given(text=texts())
+@some
+def test_byte_kinds_give_back_any_text(trained, config, text):
+    tokenizer = trained(config)
+    assert tokenizer.reversible
+    assert tokenizer.decode(tokenizer.ids(text)) == text
+
+
+@of_kinds("char", "bpe", "unigram")
+@given(text=st.lists(st.sampled_from(CORPUS) | st.text(sorted(set("".join(CORPUS)))), max_size=4).map("".join))
+@some
+def test_known_characters_come_back(trained, config, text):
+    tokenizer = trained(config)
+    assert tokenizer.decode(tokenizer.ids(text)) == text
+    assert not tokenizer.reversible
+
+
+@every
+@given(text=texts())
+@some
+def test_text_never_becomes_a_special_token(trained, config, text):
+    special = trained(config).special
+    assert not {*trained(config).ids(text + " [END] [MASK]")} & (special.ids - {special.unknown})
+
+
+@every
+def test_special_tokens_come_first(trained, config):
+    tokenizer = trained(config)
+    assert [tokenizer.piece(i) for i in range(7)] == list(NAMES)
+    found = tokenizer.special
+    assert (found.pad, found.unknown, found.start, found.end, found.mask, found.cls, found.sep) == tuple(range(7))
+
+
+@every
+def test_save_then_load_is_identity(trained, config, tmp_path):
+    tokenizer = trained(config)
+    tokenizer.save(tmp_path / "t.json")
+    for again in (Tokenizer.load(tmp_path / "t.json"), Tokenizer.from_json(tokenizer.to_json()), pickle.loads(pickle.dumps(tokenizer))):
+        assert again.to_json() == tokenizer.to_json()
+        assert again.hash == tokenizer.hash
+        assert again.special == tokenizer.special
+        assert (again.kind, again.size, again.reversible) == (tokenizer.kind, tokenizer.size, tokenizer.reversible)
+        assert again.encode_batch(CORPUS) == tokenizer.encode_batch(CORPUS)
+
+
+@every
+def test_the_configuration_is_in_the_file(trained, config):
+    found = trained(config).config
+    same = ("normal", "lower") if config.model == "byte" else ("model", "normal", "lower", "split")
+    assert [getattr(found, field) for field in same] == [getattr(config, field) for field in same]
+
+
+def test_the_hash_does_not_see_the_layout(trained):
+    tokenizer = trained(PLAIN[0])
+    pretty = tokenizers.Tokenizer.from_str(tokenizer.to_json()).to_str(pretty=True)
+    assert pretty != tokenizer.to_json()
+    assert Tokenizer.from_json(pretty).hash == tokenizer.hash
+    assert len({trained(config).hash for config in PLAIN + CHANGING}) == len(PLAIN + CHANGING) - 1  # byte has no split
+
+
+# --- offsets ------------------------------------------------------------------------------------------
+
+
+@every
+@given(text=texts())
+@some
+def test_offsets_go_forward_within_the_text(trained, config, text):
+    found = trained(config).encode(text)
+    assert len(found.ids) == len(found.pieces) == len(found.offsets)
+    assert all(0 <= a <= b <= len(text) for a, b in found.offsets)
+    assert found.offsets == sorted(found.offsets)
+
+
+@of_kinds("char", "word", "bpe", "unigram")
+@given(text=texts())
+@some
+def test_offsets_cut_out_the_pieces(trained, config, text):
+    found = trained(config).encode(text)
+    for i, piece, (a, b) in zip(found.ids, found.pieces, found.offsets, strict=True):
+        assert i == 1 or text[a:b] == piece
+
+
+@of_kinds("byte", "byte-bpe")
+@given(text=texts())
+@some
+def test_offsets_of_bytes_cover_whole_characters(trained, config, text):
+    tokenizer = trained(config)
+    found = tokenizer.encode(text)
+    covered = set()
+    for i, (a, b) in zip(found.ids, found.offsets, strict=True):
+        covered.update(range(a, b))
+        shown = tokenizer.decode([i]).strip("\ufffd")
+        assert shown in text[a:b] or "\ufffd" in shown
+    assert covered == set(range(len(text)))
+
+
+def test_offsets_are_of_the_original_text(trained):
+    config = Config(model="char", size=400, normal="nfkc", lower="turkish")
+    text = "ﬁI\u0307İ I e\u0301 日"
+    found = trained(config).encode(text)
+    assert [p for p, i in zip(found.pieces, found.ids, strict=True) if i != 1] == list("fiii ı  日")
+    assert [text[a:b] for a, b in found.offsets] == ["ﬁ", "ﬁ", "I\u0307", "İ", " ", "I", " ", "e\u0301", " ", "日"]
+
+
+# --- particular kinds ---------------------------------------------------------------------------------
+
+
+def test_words_between_white_space():
+    tokenizer = Tokenizer.train(Config(model="word", split="whitespace"), ["a <unk> of N <unk>\nis N's a"])
+    text = "a <unk> of N's"
+    assert [tokenizer.piece(i) for i in tokenizer.ids(text)] == ["a", "<unk>", "of", "N's"]
+    assert tokenizer.decode(tokenizer.ids(text)) == text
+    assert tokenizer.special.unknown == 1 != tokenizer.id_of("<unk>")
+    assert tokenizer.id_of("<unk>") in (7, 8, 9)  # the three words that come twice are first
+
+
+def test_a_word_spelled_like_a_special_token_is_unknown():
+    for kind in ("word", "wordpiece"):
+        tokenizer = Tokenizer.train(Config(model=kind, split="whitespace"), ["[END] a [END] a[END] [MASK]"])
+        assert tokenizer.ids("[END]") == [1]
+        assert tokenizer.unknown_spans("a [END] a[END]") == ["[END]"]
+        assert tokenizer.account("a [END] a[END]").lossless
+
+
+def test_words_are_put_together_again():
+    text = "He said: the river runs past the town (see chapter 1,000), but it's wet!"
+    documents = [*CORPUS, text]
+    for kind in ("word", "wordpiece"):
+        tokenizer = Tokenizer.train(Config(model=kind, size=400, split="words"), documents)
+        assert tokenizer.decode(tokenizer.ids(text)) == text
+        assert tokenizer.lossless(text)
+        assert tokenizer.decode(tokenizer.ids("日本語です。「はい」")) == "日本語です。「はい」"
+
+
+def test_pieces_of_words_by_hand():
+    tokenizer = Tokenizer.train(Config(model="wordpiece", size=16, split="words"), ["hug hug hug pug pun"])
+    # letters by frequency: ##u h ##g p ##n; then the pairs h+ug, ug, p+u …
+    assert [tokenizer.piece(i) for i in range(7, 12)] == ["##u", "##g", "h", "p", "##n"]
+    assert "hug" in (tokenizer.piece(i) for i in range(12, tokenizer.size))
+    assert [tokenizer.piece(i) for i in tokenizer.ids("hug")] == ["hug"]
+    assert tokenizer.ids("hugx") == [1]
+
+
+def test_merges_by_hand():
+    tokenizer = Tokenizer.train(Config(model="bpe", size=20, min_count=2), ["aab", "aab", "aab", "bb"])
+    # b 5 times, a 6 times; a+b and a+a are equally common, 3 times; "aa" comes first
+    assert [tokenizer.piece(i) for i in range(7, tokenizer.size)] == ["a", "b", "aa", "aab"]
+    assert [tokenizer.piece(i) for i in tokenizer.ids("aabaa")] == ["aab", "aa"]
+
+
+def test_rare_units():
+    documents = ["common common rare"]
+    words = Tokenizer.train(Config(model="word", min_count=2), documents)
+    assert words.id_of("common") == 7
+    assert words.id_of("rare") is None
+    characters = Tokenizer.train(Config(model="char", min_count=2), documents)
+    assert characters.id_of("e") is None
+    merged = Tokenizer.train(Config(model="bpe", min_count=2), documents)
+    assert merged.id_of("common") is not None
+    assert merged.id_of("ra") is None
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_size_is_a_bound(kind):
+    for size in (300, 5000):
+        tokenizer = Tokenizer.train(Config(model=kind, size=size), CORPUS)
+        assert tokenizer.size <= size
+    small = ["char", "word", "bpe", "wordpiece", "unigram"]
+    if kind in small:
+        tokenizer = Tokenizer.train(Config(model=kind, size=16), CORPUS)
+        assert tokenizer.size == 16
+        tokenizer.account("".join(CORPUS))
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_an_empty_corpus_is_refused(kind):
+    for documents in ([], ["", ""]):
+        with pytest.raises(FirthError, match="no text"):
+            Tokenizer.train(Config(model=kind), documents)
+
+
+@pytest.mark.parametrize("kind", ["byte", "byte-bpe"])
+def test_bytes_need_room(kind):
+    with pytest.raises(FirthError, match="263"):
+        Tokenizer.train(Config(model=kind, size=262), CORPUS)
+    assert Tokenizer.train(Config(model=kind, size=263), CORPUS).size == 263
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_one_character_and_one_document_are_enough(kind):
+    tokenizer = Tokenizer.train(Config(model=kind), (document for document in ["a"]))
+    assert tokenizer.decode(tokenizer.ids("a")) == "a"
+
+
+@every
+def test_empty_text(trained, config):
+    tokenizer = trained(config)
+    assert tokenizer.ids("") == []
+    assert tokenizer.encode_batch([]) == []
+    assert tokenizer.decode([]) == ""
+    assert tokenizer.account("").lossless
+
+
+@every
+def test_a_megabyte_without_a_break(trained, config):
+    text = "river" * 200_000
+    started = time.monotonic()
+    ids = trained(config).ids(text)
+    assert time.monotonic() - started < 20
+    if config.model not in ("word", "wordpiece"):
+        assert trained(config).decode(ids) == normalise(text, config.normal, config.lower)
+
+
+def test_training_on_a_megabyte_without_a_break():
+    started = time.monotonic()
+    for kind in KINDS:
+        Tokenizer.train(Config(model=kind, size=500), ["river" * 200_000])
+    assert time.monotonic() - started < 30
+
+
+# --- decoding, looking up, failing --------------------------------------------------------------------
+
+
+@plain
+def test_special_tokens_are_shown_on_request(trained, config):
+    tokenizer = trained(config)
+    ids = [2, *tokenizer.ids("the river"), 3, 0]
+    assert tokenizer.decode(ids) == "the river"
+    shown = tokenizer.decode(ids, show_special=True)
+    assert shown.replace(" ", "") == "[START]theriver[END][PAD]"
+
+
+def test_looking_up(trained):
+    tokenizer = trained(Config(model="word", size=400, split="words"))
+    assert tokenizer.piece(tokenizer.id_of("river")) == "river"
+    assert tokenizer.id_of("no such word") is None
+    with pytest.raises(FirthError, match="400|vocabulary"):
+        tokenizer.piece(10**6)
+
+
+def test_flat_is_batch_joined(trained):
+    for config in (PLAIN[0], Config(model="byte-bpe", size=400)):
+        ids, lengths = trained(config).encode_flat(CORPUS)
+        batch = trained(config).encode_batch(CORPUS)
+        assert list(ids) == [i for found in batch for i in found]
+        assert list(lengths) == [len(found) for found in batch]
+        assert ids.itemsize == 4
+
+
+@every
+def test_half_a_character_is_refused(trained, config):
+    for bad in (["a", "\ud800"], ["a", None]):
+        with pytest.raises(FirthError, match="text 1"):
+            trained(config).encode_batch(bad)
+
+
+def test_files_that_are_none(tmp_path):
+    with pytest.raises(FirthError, match="No such file"):
+        Tokenizer.load(tmp_path / "missing.json")
+    for number, content in enumerate(["", "{}", "[1]", "not json", '{"model": {"type": "Evil"}}']):
+        path = tmp_path / f"{number}.json"
+        path.write_text(content)
+        with pytest.raises(FirthError, match=f"{number}.json: not a tokenizer file"):
+            Tokenizer.load(path)
+    (tmp_path / "bytes.json").write_bytes(b"\xff\xfe")
+    with pytest.raises(FirthError, match="not a tokenizer file"):
+        Tokenizer.load(tmp_path / "bytes.json")
+
+
+def test_a_ready_file_is_taken(trained, tmp_path):
+    trained(PLAIN[0]).save(tmp_path / "t.json")
+    found = Tokenizer.train(Config(file=str(tmp_path / "t.json")), [])
+    assert found.hash == trained(PLAIN[0]).hash

@@ -1,0 +1,123 @@
+"""The Unigram trainer against enumeration by brute force."""
+
+from __future__ import annotations
+
+from collections import Counter
+from math import exp, inf, isclose, lgamma
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from text_samples import CORPUS
+
+from firth.config.schema import Tokenizer as Config
+from firth.text import Tokenizer, unigram
+
+COUNTS = {"banana": 3, "ban": 2, "nab": 1, "a": 5, "bandana": 1}
+words_with_counts = st.dictionaries(st.text("abc", min_size=1, max_size=7), st.integers(1, 5), min_size=1, max_size=6)
+
+
+def spell(corpus: unigram.Corpus, pieces: unigram.Pieces) -> list[str]:
+    text = corpus.characters.tobytes().decode("utf-32-le")
+    return [text[w : w + n] for w, n in zip(pieces.where, pieces.length, strict=True)]
+
+
+def cuttings(word: str, score: dict[str, float]) -> list[tuple[list[str], float]]:
+    """All ways to write a word, with their log-probabilities."""
+    if not word:
+        return [([], 0.0)]
+    found = []
+    for n in range(1, len(word) + 1):
+        if score.get(word[:n], -inf) > -inf:
+            found += [([word[:n], *rest], score[word[:n]] + s) for rest, s in cuttings(word[n:], score)]
+    return found
+
+
+@given(words_with_counts)
+@settings(deadline=None)
+def test_seeds_are_the_closed_substrings(counts):
+    corpus = unigram.lay_out(counts)
+    pieces = unigram.seed(corpus, 2)
+    every = Counter()
+    for word, n in counts.items():
+        for a in range(len(word)):
+            for b in range(a + 1, len(word) + 1):
+                every[word[a:b]] += n
+    longer = lambda s: [c + s for c in "abc"] + [s + c for c in "abc"]  # noqa: E731
+    expected = {s for s, n in every.items() if len(s) == 1 or (n >= 2 and all(every[t] < n for t in longer(s)))}
+    found = spell(corpus, pieces)
+    assert len(found) == len(set(found))
+    assert set(found) == expected
+    assert all(every[s] == n for s, n in zip(found, pieces.count, strict=True))
+
+
+@given(words_with_counts)
+@settings(deadline=None)
+def test_expectation_is_the_sum_over_all_cuttings(counts):
+    corpus = unigram.lay_out(counts)
+    pieces = unigram.seed(corpus, 2)
+    names = spell(corpus, pieces)
+    score = np.log(np.linspace(1, 2, len(names)) / len(names))
+    table = dict(zip(names, score, strict=True))
+    expected = Counter()
+    for word, n in counts.items():
+        ways = cuttings(word, table)
+        total = sum(exp(s) for _, s in ways)
+        for way, s in ways:
+            for piece in way:
+                expected[piece] += n * exp(s) / total
+    found = unigram.expect(corpus, pieces, score)
+    assert all(isclose(expected[name], x, abs_tol=1e-9) for name, x in zip(names, found, strict=True))
+
+
+def test_the_best_way_without_a_piece():
+    corpus = unigram.lay_out(COUNTS)
+    pieces = unigram.seed(corpus, 2)
+    names = spell(corpus, pieces)
+    score = np.log(np.linspace(1, 2, len(names)) / len(names))
+    table = dict(zip(names, score, strict=True))
+    found = unigram._without(pieces, score)
+    for name, best in zip(names, found, strict=True):
+        if len(name) > 1:
+            assert isclose(best, max(s for way, s in cuttings(name, table) if way != [name]))
+
+
+@pytest.mark.parametrize("x", [0.5, 1.0, 2.5, 10.0, 1e6])
+def test_digamma(x):
+    step = 1e-4 * x
+    slope = (lgamma(x + step) - lgamma(x - step)) / (2 * step)
+    assert isclose(float(unigram._digamma(np.float64(x))), slope, rel_tol=1e-6, abs_tol=1e-6)
+
+
+def test_learnt_pieces_cover_every_character_and_sum_to_about_one():
+    found = dict(unigram.learn_pieces(COUNTS, 8, 2))
+    assert {"b", "a", "n", "d"} <= found.keys()
+    assert len(found) <= 8
+    assert sum(map(exp, found.values())) < 1.0 + 1e-9
+
+
+def test_likelier_pieces_are_used():
+    counts = {"river": 50, "rivers": 20, "mill": 30, "mills": 10, "sea": 5}
+    found = dict(unigram.learn_pieces(counts, 14, 2))
+    assert {"river", "mill"} <= found.keys()
+
+
+def test_words_beyond_the_bound_are_left_out(monkeypatch):
+    monkeypatch.setattr(unigram, "_MOST_CHARACTERS", 7)
+    corpus = unigram.lay_out(COUNTS)
+    assert len(corpus.characters) == 7  # a, banana: the commonest
+
+
+def test_many_groups_are_as_one(monkeypatch):
+    text = Counter("".join(CORPUS).split())
+    whole = unigram.learn_pieces(text, 200, 2)
+    monkeypatch.setattr(unigram, "_TOGETHER", 16)
+    parted = dict(unigram.learn_pieces(text, 200, 2))
+    assert parted.keys() == dict(whole).keys()
+    assert all(isclose(parted[piece], score, rel_tol=1e-9) for piece, score in whole)
+
+
+def test_fewer_tokens_than_characters():
+    tokenizer = Tokenizer.train(Config(model="unigram", size=400), CORPUS)
+    assert sum(map(len, tokenizer.encode_batch(CORPUS))) < sum(map(len, CORPUS)) / 2.5

@@ -1,0 +1,220 @@
+"""Laws of the training loop."""
+
+import json
+import math
+from dataclasses import replace
+
+import numpy as np
+import pytest
+import torch
+
+import firth
+from firth.build import build
+from firth.config import override
+from firth.config.schema import Contiguous, Neural, Recurrent, TokenInput, Train
+from firth.data.batching import batches
+from firth.data.cache import Split, Tally
+from firth.errors import FirthError
+from firth.runs import checkpoints
+from firth.runs.progress import Quiet
+from firth.text.special import Special
+from firth.training.devices import Devices, devices
+from firth.training.loop import Evaluation, Job, Trainer, train
+
+SPECIAL = Special(pad=0, unknown=1, start=2, end=3, mask=4, cls=5, sep=6)
+CONFIG = Neural(
+    batching=Contiguous(rows=4, length=8), input=TokenInput(), backbone=Recurrent(width=12, depth=2),
+    train=Train(budget="6 steps", evaluate=3, save=3, threads=1),
+)
+
+
+def text(seed=0, tokens=600):
+    ids = np.random.default_rng(seed).integers(7, 40, tokens).astype(np.uint16)
+    ids[19::20] = SPECIAL.end
+    starts = np.concatenate([[0], np.flatnonzero(ids == SPECIAL.end) + 1])
+    return Split("train", "key", ids, starts, Tally(len(starts) - 1, tokens, 0, ()))
+
+
+class Says(Quiet):
+    def __init__(self):
+        self.lines = []
+
+    def say(self, line):
+        self.lines.append(line)
+
+
+def job(folder, *settings, evaluate=None, system=None, progress=None):
+    config = override(CONFIG, settings)
+    folder.mkdir(exist_ok=True)
+    made = batches(config.batching, text(), SPECIAL, config.seed)
+    steps = int(config.train.budget.split()[0])
+    values = evaluate or (lambda: Evaluation(1.0, "perplexity", math.e))
+    return Job(system or build(config, 40), config.train, steps, made, values, folder, {"config": "", "tokenizers": {}},
+               config.seed, Devices(), progress or Says())
+
+
+def weights(made):
+    return {name: tensor.clone() for name, tensor in made.system.state_dict().items()}
+
+
+def trained(folder, *settings, **more):
+    with devices(CONFIG.train):
+        made = job(folder, *settings, **more)
+        position = train(made)
+    return made, position
+
+
+def test_two_micro_batches_are_one_batch(tmp_path):
+    """Rows of one batch given one after the other, or together: the same step."""
+    whole, _ = trained(tmp_path / "whole", "train.budget=3 steps")
+
+    class Halves:
+        def __init__(self, of):
+            self.of = of
+
+        def count(self, epoch):
+            return 2 * self.of.count(epoch)
+
+        def batch(self, at):
+            found = self.of.batch(replace(at, index=at.index // 2))
+            half = found.size // 2
+            part = found.rows(0, half) if at.index % 2 == 0 else found.rows(half, found.size)
+            return replace(part, at=at, fresh=True)
+
+    class Fresh(Halves):
+        def count(self, epoch):
+            return self.of.count(epoch)
+
+        def batch(self, at):
+            return replace(self.of.batch(at), fresh=True)
+
+    with devices(CONFIG.train):
+        one = job(tmp_path / "one", "train.budget=3 steps")
+        train(replace(one, batches=Fresh(one.batches)))
+        two = job(tmp_path / "two", "train.budget=3 steps", "train.accumulate=2")
+        train(replace(two, batches=Halves(two.batches)))
+    for name, tensor in weights(one).items():
+        assert torch.allclose(tensor, weights(two)[name], atol=1e-6), name
+        assert not torch.equal(tensor, build(CONFIG, 40).state_dict()[name]), name
+    assert any(not torch.equal(weights(whole)[name], tensor) for name, tensor in weights(one).items())  # state matters
+
+
+def test_dropout_repeats_with_the_seed_and_differs_between_steps(tmp_path):
+    settings = ("backbone.dropout=0.5", "input.dropout=0.5")
+    first, _ = trained(tmp_path / "first", *settings)
+    second, _ = trained(tmp_path / "second", *settings)
+    other, _ = trained(tmp_path / "other", *settings, "seed=2")
+    assert all(torch.equal(tensor, weights(second)[name]) for name, tensor in weights(first).items())
+    assert not torch.equal(weights(first)["input.weight"], weights(other)["input.weight"])
+
+
+def test_training_leaves_the_callers_random_state_and_settings_alone(tmp_path):
+    threads, mode = torch.get_num_threads(), torch.get_deterministic_debug_mode()
+    trained(tmp_path / "run")
+    assert (torch.get_num_threads(), torch.get_deterministic_debug_mode()) == (threads, mode)
+
+
+def test_the_guard_goes_back_and_halves_the_rate(tmp_path):
+    made = None
+
+    class Poison(torch.nn.Module):
+        """A system whose loss is not a number once, at its fifth step."""
+
+        def __init__(self, system):
+            super().__init__()
+            self.system, self.objective, self.steps, self.done = system, system.objective, 0, False
+
+        def forward(self, batch, state=None):
+            terms, state = self.system(batch, state)
+            self.steps += 1
+            if self.steps == 5 and not self.done:
+                self.done = True
+                terms = [term._replace(sum=term.sum * math.nan) for term in terms]
+            return terms, state
+
+    says = Says()
+    with devices(CONFIG.train):
+        made = job(tmp_path / "run", system=Poison(build(CONFIG, 40)), progress=says)
+        position = train(made)
+    assert position.finished and position.step == 6
+    assert position.guard == 0.5
+    assert says.lines == ["step 5: the loss is not a number; back to step 3, on at 0.5 of the rate"]
+    lines = [json.loads(line) for line in (tmp_path / "run" / "log.jsonl").read_text().splitlines()]
+    rates = {line["step"]: line["rate"] for line in lines if "rate" in line}
+    plain = job(tmp_path / "plain")
+    assert sorted(rates) == [1, 2, 3, 4, 5, 6]
+    assert rates[4] < 0.6 * plain.config.optimizer.rate
+
+
+def test_the_guard_gives_up_with_one_line(tmp_path):
+    class Hopeless(torch.nn.Module):
+        def __init__(self, system):
+            super().__init__()
+            self.system, self.objective = system, system.objective
+
+        def forward(self, batch, state=None):
+            terms, state = self.system(batch, state)
+            return [term._replace(sum=term.sum * math.inf) for term in terms], state
+
+    with pytest.raises(FirthError, match="the loss is not a number at step 1.*lower train.optimizer.rate"):
+        trained(tmp_path / "run", system=Hopeless(build(CONFIG, 40)))
+
+
+def test_an_exploding_gradient_does_not_touch_the_weights(tmp_path):
+    with devices(CONFIG.train):
+        made = job(tmp_path / "run")
+        trainer = Trainer(made)
+        trainer._start()
+        before = weights(made)
+        trainer.module.input.weight.register_hook(lambda gradient: gradient * math.inf)
+        assert trainer._step(0) is None
+        trainer._close()
+    assert all(torch.equal(tensor, weights(made)[name]) for name, tensor in before.items())
+    assert trainer.position.step == 0
+
+
+def losses(*values):
+    found = iter(values)
+    return lambda: Evaluation(next(found), "perplexity", 1.0)
+
+
+def test_early_stopping_counts_evaluations_without_a_gain(tmp_path):
+    settings = ("train.budget=100 steps", "train.evaluate=2", "train.patience=2")
+    made, position = trained(tmp_path / "run", *settings, evaluate=losses(3.0, 2.0, 2.5, 2.0, 1.0))
+    assert position.finished and position.step == 8
+    assert (position.best, position.best_step) == (2.0, 4)
+    assert (made.folder / "model.safetensors").exists()
+
+
+def test_the_plateau_schedule_lowers_the_rate(tmp_path):
+    settings = ("train.budget=8 steps", "train.evaluate=2", "train.schedule.shape=plateau", "train.schedule.factor=0.1")
+    _, position = trained(tmp_path / "run", *settings, evaluate=losses(3.0, 3.5, 2.0, 2.5))
+    assert position.plateau == pytest.approx(0.01)
+
+
+def test_the_best_model_is_kept_not_the_last(tmp_path):
+    settings = ("train.budget=6 steps", "train.evaluate=2")
+    made, _ = trained(tmp_path / "run", *settings, evaluate=losses(3.0, 2.0, 2.5))
+    from firth.training.checkpoint import read_tensors
+
+    best = read_tensors(made.folder / "model.safetensors")
+    last = read_tensors(checkpoints.folder(made.folder, 6) / "weights.safetensors")
+    at_best = read_tensors(checkpoints.folder(made.folder, 4) / "weights.safetensors")
+    assert all(torch.equal(best[name], tensor) for name, tensor in at_best.items())
+    assert any(not torch.equal(best[name], tensor) for name, tensor in last.items())
+
+
+def test_two_checkpoints_are_kept(tmp_path):
+    trained(tmp_path / "run", "train.budget=9 steps", "train.save=2")
+    assert sorted(p.name for p in (tmp_path / "run" / "state").iterdir()) == ["step-000008", "step-000009"]
+
+
+def test_a_finished_run_does_nothing_more(tmp_path):
+    documents = [f"{n} plus one is {n + 1}" for n in range(60)]
+    settings = {"tokenizer.model": "byte", "backbone.width": 8, "batching.rows": 2, "batching.length": 8,
+                "train.budget": "4 steps", "train.evaluate": 2, "train.save": 2}
+    model = firth.train("lstm-lm:tiny", text=documents, out=tmp_path / "run", settings=settings)
+    before = model.run.weights.stat().st_mtime_ns
+    again = firth.resume(tmp_path / "run")
+    assert model.run.weights.stat().st_mtime_ns == before
+    assert again.perplexity() == model.perplexity()
