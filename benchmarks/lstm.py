@@ -6,12 +6,15 @@ Both train in processes of their own, by turns, from the same start weights on t
 from __future__ import annotations
 
 import argparse
+import atexit
 import gzip
 import json
 import resource
+import shutil
 import statistics
 import subprocess
 import sys
+import tempfile
 import time
 from collections import Counter
 from collections.abc import Callable, Iterator
@@ -33,7 +36,7 @@ SPEED, SPEED_BF16, MEMORY, LOSS = 1.1, 1.8, 1.0, 0.999  # targets
 class Model:
     """A trained model as the benchmark sees it."""
 
-    step: Callable[[Tensor, Tensor], None]
+    run: Callable[[int], None]  # so many steps
     loss: Callable[[Iterator[tuple[Tensor, Tensor]]], float]
 
 
@@ -68,7 +71,7 @@ def batches(text: np.ndarray) -> Iterator[tuple[Tensor, Tensor]]:
 # --- the two models ---
 
 
-def plain(width: int, tied: bool, bf16: bool) -> Model:
+def plain(width: int, tied: bool, bf16: bool, text: np.ndarray) -> Model:
     """The loop anyone would write in PyTorch."""
     embed, out = nn.Embedding(VOCABULARY, width), nn.Linear(width, VOCABULARY)
     lstm = nn.LSTM(width, width, DEPTH, batch_first=True)
@@ -77,7 +80,7 @@ def plain(width: int, tied: bool, bf16: bool) -> Model:
     model = nn.ModuleDict({"input": embed, "layers": lstm, "head": out})
     start_values(model.named_parameters())
     optimizer = torch.optim.SGD(model.parameters(), lr=RATE)
-    state = None
+    pairs, state = batches(text), None
 
     def forward(ids: Tensor, values: Tensor, state: tuple | None) -> tuple[Tensor, tuple]:
         with torch.autocast("cpu", torch.bfloat16, enabled=bf16):
@@ -85,44 +88,62 @@ def plain(width: int, tied: bool, bf16: bool) -> Model:
             loss = F.cross_entropy(out(states).flatten(0, 1), values.flatten())
         return loss, tuple(tensor.detach() for tensor in state)
 
-    def step(ids: Tensor, values: Tensor) -> None:
+    def run(steps: int) -> None:
         nonlocal state
-        optimizer.zero_grad()
-        loss, state = forward(ids, values, state)
-        loss.backward()
-        nn.utils.clip_grad_norm_(model.parameters(), CLIP)
-        optimizer.step()
+        for _ in range(steps):
+            optimizer.zero_grad()
+            loss, state = forward(*next(pairs), state)
+            loss.backward()
+            nn.utils.clip_grad_norm_(model.parameters(), CLIP)
+            optimizer.step()
 
-    return Model(step, lambda pairs: mean_loss(forward, pairs))
+    return Model(run, lambda pairs: mean_loss(forward, pairs))
 
 
-def ours(width: int, tied: bool, bf16: bool) -> Model:
-    """The package's system and optimizer."""
+def ours(width: int, tied: bool, bf16: bool, text: np.ndarray) -> Model:
+    """The package's own trainer, its batches made ahead and its log written."""
     from firth.build import build
     from firth.config import schema
-    from firth.training.optim import Optim
-    from firth.types import Batch, State, Target, Tokens
+    from firth.runs.progress import Quiet
+    from firth.training.devices import Devices
+    from firth.training.loop import Job, Trainer
+    from firth.types import Batch, Cursor, State, Target, Tokens
 
     backbone, head = schema.Recurrent(width=width, depth=DEPTH), schema.LanguageHead(tied=tied)
     system = build(schema.Neural(backbone=backbone, head=head), VOCABULARY)
     start_values((name.replace("backbone.", ""), p) for name, p in system.named_parameters())
-    optimizer = Optim(schema.Optimizer(name="sgd", rate=RATE, clip=CLIP), system.named_parameters())
-    state, ones = None, torch.ones(ROWS, LENGTH)
+    made, ones = [(ids.numpy(), values.numpy()) for ids, values in batches(text)], np.ones((ROWS, LENGTH), np.float32)
+
+    class Given:
+        """The same batches as the peer's."""
+
+        def count(self, epoch: int) -> int:
+            return len(made)
+
+        def batch(self, at: Cursor) -> Batch:
+            ids, values = made[at.index]
+            return Batch({"text": Tokens(ids, ones > 0)}, {"text": Target(values, ones)}, at, fresh=at.index == 0)
+
+    optimizer, schedule = schema.Optimizer(name="sgd", rate=RATE, clip=CLIP), schema.Schedule(shape="constant")
+    precision = "bf16" if bf16 else "float32"
+    config = schema.Train(optimizer=optimizer, schedule=schedule, precision=precision, evaluate=10**9, save=10**9)
+    folder = Path(tempfile.mkdtemp())
+    trainer = Trainer(Job(system, config, 10**9, Given(), None, folder, {}, 1, Devices(), Quiet()))
+    trainer.start()
+    atexit.register(shutil.rmtree, folder)
+    atexit.register(trainer.close)
+
+    def run(steps: int) -> None:
+        for _ in range(steps):
+            trainer.report(trainer.step(0))
 
     def forward(ids: Tensor, values: Tensor, state: State | None) -> tuple[Tensor, State]:
-        batch = Batch({"text": Tokens(ids, ones > 0)}, {"text": Target(values, ones)})
+        batch = Batch({"text": Tokens(ids, torch.ones(ids.shape) > 0)}, {"text": Target(values, torch.ones(ids.shape))})
         with torch.autocast("cpu", torch.bfloat16, enabled=bf16):
             (term,), state = system(batch, state)
-        return term.sum / term.count, state.detach()
+        return term.sum / term.count, state
 
-    def step(ids: Tensor, values: Tensor) -> None:
-        nonlocal state
-        optimizer.clear()
-        loss, state = forward(ids, values, state)
-        loss.backward()
-        optimizer.step(RATE)
-
-    return Model(step, lambda pairs: mean_loss(forward, pairs))
+    return Model(run, lambda pairs: mean_loss(forward, pairs))
 
 
 MODELS = {"plain": plain, "ours": ours}
@@ -158,9 +179,8 @@ def work(options: argparse.Namespace) -> None:
             from firth.training.devices import devices
 
             stack.enter_context(devices(Train()))
-        model = MODELS[options.worker](options.width, options.tied, options.bf16)
         train, valid = texts(options.data)
-        pairs = batches(train)
+        model = MODELS[options.worker](options.width, options.tied, options.bf16, train)
         for line in sys.stdin:
             command, number = line.split()
             if command == "end":
@@ -169,8 +189,7 @@ def work(options: argparse.Namespace) -> None:
                 print(json.dumps([loss, peak]), flush=True)
                 return
             began = time.perf_counter()
-            for _ in range(int(number)):
-                model.step(*next(pairs))
+            model.run(int(number))
             print(json.dumps(time.perf_counter() - began), flush=True)
 
 

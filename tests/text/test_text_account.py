@@ -12,7 +12,7 @@ from firth.text.split import whole
 
 every = pytest.mark.parametrize("config", PLAIN + CHANGING, ids=name)
 plain = pytest.mark.parametrize("config", PLAIN, ids=name)
-some = settings(max_examples=40, deadline=None)
+some = settings(max_examples=25, deadline=None)
 
 
 @every

@@ -14,15 +14,16 @@ import pydoc_data.topics, sys
 from text_samples import CHANGING, CORPUS, PLAIN
 from dataclasses import replace
 from firth.text import Tokenizer
-documents = CORPUS + [pydoc_data.topics.topics[name] for name in sorted(pydoc_data.topics.topics)[:12]]
+documents = CORPUS + [pydoc_data.topics.topics[name] for name in sorted(pydoc_data.topics.topics)[:6]]
 for config in PLAIN + CHANGING:
-    print(config.model, config.split, Tokenizer.train(replace(config, size=700), documents).hash)
+    print(config.model, config.split, Tokenizer.train(replace(config, size=600), documents).hash)
 """
 
 
 def run(code: str, **environment: str) -> str:
     known = {**os.environ, "PYTHONPATH": str(HERE), **environment}
-    return subprocess.run([sys.executable, "-c", code], env=known, check=True, capture_output=True, text=True).stdout
+    command = [sys.executable, "-c", code]
+    return subprocess.run(command, env=known, check=True, capture_output=True, text=True).stdout
 
 
 def test_every_kind_is_the_same_in_every_process():

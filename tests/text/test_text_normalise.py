@@ -18,9 +18,10 @@ NORMAL, LOWER = ("none", "nfc", "nfkc"), ("no", "yes", "turkish")
 
 @cache
 def library(normal: str, lower: str) -> tokenizers.normalizers.Normalizer:
+    model = {"type": "WordLevel", "vocab": {"?": 0}, "unk_token": "?"}
     file = {
         "version": "1.0", "truncation": None, "padding": None, "added_tokens": [], "pre_tokenizer": None,
-        "post_processor": None, "decoder": None, "model": {"type": "WordLevel", "vocab": {"?": 0}, "unk_token": "?"},
+        "post_processor": None, "decoder": None, "model": model,
         "normalizer": {"type": "Sequence", "normalizers": normaliser(normal, lower)},
     }  # fmt: skip
     return tokenizers.Tokenizer.from_str(json.dumps(file)).normalizer

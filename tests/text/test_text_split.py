@@ -20,9 +20,10 @@ WAYS = [(whole, whole_splitter), (parts, parts_splitter)]
 
 
 def library(step: dict) -> tokenizers.pre_tokenizers.PreTokenizer:
+    model = {"type": "WordLevel", "vocab": {"?": 0}, "unk_token": "?"}
     file = {
         "version": "1.0", "truncation": None, "padding": None, "added_tokens": [], "normalizer": None,
-        "post_processor": None, "decoder": None, "model": {"type": "WordLevel", "vocab": {"?": 0}, "unk_token": "?"},
+        "post_processor": None, "decoder": None, "model": model,
         "pre_tokenizer": step,
     }  # fmt: skip
     return tokenizers.Tokenizer.from_str(json.dumps(file)).pre_tokenizer
@@ -108,8 +109,9 @@ def test_no_part_is_spelled_like_a_special_token():
     assert parts("x [END] [MASK]y[PAD", "whitespace") == ["x", " [", "END]", " [", "MASK]y[PAD"]
 
 
-@pytest.mark.parametrize("text", ["a" * 10**6, "a-" * 500_000, " " * 10**6, "[" * 10**6, "東" * 10**6, "Mr. " * 250_000])
-def test_a_megabyte_without_a_break(text):
+@pytest.mark.parametrize("unit", ["a", "a-", " ", "[", "東", "Mr. "])
+def test_a_megabyte_without_a_break(unit):
+    text = unit * (10**6 // len(unit.encode()))
     started = time.monotonic()
     for split in SPLITS:
         assert "".join(parts(text, split)) == text
@@ -171,7 +173,10 @@ def test_sentences_of_other_shapes(text, expected):
     assert sentences(text) == expected
 
 
-@given(st.lists(st.sampled_from(["Mr.", "a", "B", ".", "?", "…", "\"", " ", "\n", "\n\n", "。", "」", "1", "\x1c"])).map("".join))
+SHARDS = ["Mr.", "a", "B", ".", "?", "…", '"', " ", "\n", "\n\n", "。", "」", "1", "\x1c"]
+
+
+@given(st.lists(st.sampled_from(SHARDS)).map("".join))
 def test_sentences_lose_only_white_space(text):
     found = sentences(text)
     assert "".join("".join(found).split()) == "".join(text.split())

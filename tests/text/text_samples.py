@@ -11,8 +11,8 @@ from firth.config.schema import Tokenizer as Config
 from firth.text.special import NAMES
 
 ENGLISH = [
-    "The old mill stands by the river, and the river runs past the old town to the sea.\n",
-    "Don't walk on the grass! It's wet; the keeper's dog isn't friendly...  He said: \"Well-known facts.\"\n\n",
+    "The old mill stands by the river, and the river runs past the old town.\n",
+    "Don't walk on the grass! It's wet; the keeper's dog isn't kind...  He said: \"Well-known facts.\"\n\n",
     "In 1957 the price was $3.14 (or 1,000 lira), but [END] of story: see chapter [MASK] and <unk>.\r\n",
     "    def mill(river):\n        return river + 1  # the river runs\n",
 ]
@@ -24,7 +24,8 @@ CHINESE = ["日本語の文章です。东京是日本的首都！「はい」�
 CORPUS = (ENGLISH * 3 + TURKISH * 2 + CHINESE) * 4
 
 KINDS = ("char", "byte", "word", "bpe", "byte-bpe", "wordpiece", "unigram")
-PLAIN = [Config(model=kind, size=400, split=split) for kind, split in product(KINDS, ("words", "whitespace"))]
+SPLITS = ("words", "whitespace")
+PLAIN = [Config(model=kind, size=400, split=split) for kind, split in product(KINDS, SPLITS)]
 CHANGING = [
     Config(model=kind, size=400, normal=normal, lower=lower, split=split)
     for kind, normal, lower, split in (
@@ -41,10 +42,14 @@ CHANGING = [
 ]
 
 ODD = [
-    *NAMES, " [END]", "x[MASK]", "[UNK] ", "[[END]]", "［END］", "##a", "##", "▁", "Ġ", "<unk>", "</s>", " ", "  ", "\n", "\r\n",
-    "\t", "\0", "\x1c", "\x85", "\xa0", "\u200b", "\u2028", "\u3000", "\ufeff", "I\u0307", "İ", "ı", "i̇", "Σ", "ΣΑΣ", "ﬁ", "Å",
-    "A\u030a", "e\u0301", "\u0327", "👩‍👩‍👧", "👍🏽", "don't", "l’homme", "'tis", "well-known", "--", "...", "3.14", "1,000",
-    "the", "river", " mill", "日本", "カ\u3099", "ｶﾞ", "한국", "שלום", "हिन्दी", "\U0010ffff", "\ue000", "a" * 70, "." * 70, " " * 70,
+    *NAMES, " [END]", "x[MASK]", "[UNK] ", "[[END]]", "［END］", "##a", "##", "▁", "Ġ", "<unk>", "</s>",
+    " ", "  ", "\n", "\r\n", "\t", "\0", "\x1c", "\x85", "\xa0", "\u200b", "\u2028", "\u3000", "\ufeff",
+    "\uffff", "I\u0307", "I\u0307\u0307", "İ", "ı", "i\u0307", "Σ", "ΣΑΣ", "ﬁ", "\u212b", "A\u030a",
+    "e\u0301", "\u0327", "¨", "\u1100\u1161\u11a8", "👩‍👩‍👧", "👍🏽", "don't", "l’homme", "'tis",
+    "well-known",
+    "--", "...", "3.14", "1,000", "the", "river", " mill", "日本", "カ\u3099", "ｶﾞ", "한국", "שלום",
+    "हिन्दी",
+    "\U0010ffff", "\ue000", "a" * 70, "." * 70, " " * 70,
 ]  # fmt: skip
 
 

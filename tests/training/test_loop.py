@@ -164,11 +164,11 @@ def test_an_exploding_gradient_does_not_touch_the_weights(tmp_path):
     with devices(CONFIG.train):
         made = job(tmp_path / "run")
         trainer = Trainer(made)
-        trainer._start()
+        trainer.start()
         before = weights(made)
         trainer.module.input.weight.register_hook(lambda gradient: gradient * math.inf)
-        assert trainer._step(0) is None
-        trainer._close()
+        assert trainer.step(0) is None
+        trainer.close()
     assert all(torch.equal(tensor, weights(made)[name]) for name, tensor in before.items())
     assert trainer.position.step == 0
 

@@ -35,7 +35,8 @@ def run() -> None:
     """The entry point: every error a user can mend is one line and exit code 2."""
     debug = "--debug" in sys.argv
     try:
-        sys.exit(app([word for word in sys.argv[1:] if word != "--debug"], standalone_mode=False) or 0)
+        words = [word for word in sys.argv[1:] if word != "--debug"]
+        sys.exit(app(words, prog_name="firth", standalone_mode=False) or 0)
     except FirthError as error:
         if debug:
             raise

@@ -81,9 +81,13 @@ def _thinned(lines: Sequence[Mapping[str, Any]], key: str) -> tuple[list[float],
 
 
 def _table(values: Mapping[str, Any]) -> str:
-    rows = (f"<tr><td>{escape(str(key).replace('_', ' '))}</td><td>{escape(str(value))}</td></tr>"
+    rows = (f"<tr><td>{escape(str(key).replace('_', ' '))}</td><td>{escape(_shown(value))}</td></tr>"
             for key, value in values.items())
     return f"<table>{''.join(rows)}</table>"
+
+
+def _shown(value: Any) -> str:
+    return f"{value:,}" if isinstance(value, int) and not isinstance(value, bool) else str(value)
 
 
 def _flat(values: Mapping[str, Any], path: str = "") -> dict[str, Any]:

@@ -11,7 +11,7 @@ from firth.text.tokenizer import Tokenizer
 
 def describe(tokenizer: Tokenizer, sample: Sequence[str] = (), *, longest: int = 10) -> dict[str, Any]:
     """Its facts, as JSON values; on a sample of documents also how well it covers and shortens them."""
-    pieces = [tokenizer.piece(i) for i in range(tokenizer.size) if i not in tokenizer.special.ids]
+    pieces = [piece for piece, i in tokenizer.vocabulary().items() if i not in tokenizer.special.ids]
     facts = {
         "kind": tokenizer.kind,
         "size": tokenizer.size,

@@ -1,7 +1,7 @@
-"""One spelling for what looks the same: Unicode normal forms and lower case, in Python and as steps of a file.
+"""One spelling for what looks alike: Unicode normal forms and lower case, in Python and as steps of a file.
 
-The two agree on every character that both know: the library's tables of normal forms are older than Python's, and its
-tables of cases may be newer.
+The two agree on every character that both know; the Rust library's normal forms are of an older Unicode
+than Python's, and its lower case is of a newer one.
 """
 
 from __future__ import annotations
@@ -10,9 +10,10 @@ import re
 import unicodedata
 from typing import Any
 
-# Before lower-casing. Turkish: a dotted I, in one character or two, becomes i, and a plain I the dotless ı; an i with a
-# dot of its own is what software without Turkish made of İ. One character for one, since the library gives a longer
-# replacement the place of its last character alone. Σ: Python makes ς of a final one, the library goes by character.
+# Before lower-casing. Turkish: a dotted I, in one character or two, becomes i, and a plain I the dotless ı;
+# an i with a dot of its own is what software without Turkish made of İ. One character for one, since the
+# library gives a longer match the place of its last character alone. Σ: Python makes ς of a final one, the
+# library does not.
 _TURKISH = (("I(?=\u0307)", "i"), ("İ", "i"), ("I", "ı"), ("(?<=i)\u0307", ""))
 _BEFORE = {"no": (), "yes": (("Σ", "σ"),), "turkish": (*_TURKISH, ("Σ", "σ"))}
 

@@ -1,7 +1,8 @@
 """What a word, a blank and a mark are, as ranges of characters, and the regular expressions built from them.
 
-The ranges are written out, without names of Unicode properties, so that Python's `re` and the Rust library read the same
-expression the same way whatever version of Unicode each of them knows, and so that a tokenizer file never changes its mind.
+The ranges are written out, without names of Unicode properties, so that Python's `re` and the Rust library
+read one expression alike whatever version of Unicode each of them knows, and so that a file never changes
+its mind.
 """
 
 from __future__ import annotations
@@ -12,15 +13,15 @@ LINE_ENDS = "\n-\r\x85\u2028\u2029"
 BLANKS = "\t \xa0\u1680\u2000-\u200a\u202f\u205f\u3000"
 SPACE = LINE_ENDS + BLANKS  # exactly the characters Unicode calls White_Space
 
-# Controls, punctuation and symbols of the living scripts, and the private areas. The underscore is a letter here.
+# Controls, punctuation and symbols of the living scripts, and the private areas. The underscore is a letter.
 MARKS = (
     "\0-\x08\x0e-\x1f!-/:-@\\[-^`{-\x84\x86-\x9f\xa1-\xa9\xab\xac\xae-\xb1\xb4\xb6-\xb8\xbb\xbf\xd7\xf7"
     "\u037e\u0387\u055a-\u055f\u0589-\u058f\u05be\u05c0\u05c3\u05c6"  # Greek, Armenian, Hebrew
     "\u0600-\u060f\u061b-\u061f\u066a-\u066d\u06d4\u06dd\u06de\u06e9\u0700-\u070d"  # Arabic, Syriac
     "\u0964\u0965\u0970\u09f2\u09f3\u0af0\u0af1\u0bf3-\u0bfa\u0df4"  # India
-    "\u0e3f\u0e4f\u0e5a\u0e5b\u0f01-\u0f17\u0f3a-\u0f3d\u104a-\u104f\u17d4-\u17d6\u17d8-\u17db"  # Thai to Khmer
+    "\u0e3f\u0e4f\u0e5a\u0e5b\u0f01-\u0f17\u0f3a-\u0f3d\u104a-\u104f\u17d4-\u17d6\u17d8-\u17db"  # Thai, Khmer
     "\u10fb\u1360-\u1368\u1800-\u180a"  # Georgian, Ethiopic, Mongolian
-    "\u200b\u200e-\u2027\u202a-\u202e\u2030-\u205e\u2060-\u206f"  # but not the joiners, which stand inside words
+    "\u200b\u200e-\u2027\u202a-\u202e\u2030-\u205e\u2060-\u206f"  # but not the joiners, which words contain
     "\u207a-\u207e\u208a-\u208e\u20a0-\u20cf\u2100\u2101\u2103-\u2106\u2116-\u2118\u211e-\u2123\u2190-\u2bff\u2e00-\u2e7f"
     "\u2ff0-\u2fff\u3001-\u3004\u3008-\u3020\u3030\u3036\u3037\u303d-\u303f\u309b\u309c\u30a0\u30fb"
     "\u3190-\u319f\u31c0-\u31ef\u3200-\u33ff\u4dc0-\u4dff\ue000-\uf8ff"
@@ -63,4 +64,8 @@ SPECIAL_START = f"(?<![^{SPACE}])\\[(?={_SPECIAL})"
 # Where a space between words is not written: before closing marks, after opening ones, among ideographs.
 _CLOSING = ",.;:!?%)\\]}»”’…、。，．！？；：）］」』】》"
 _OPENING = "(\\[{«“‘„¿¡$£€（［「『【《"
-GLUE = (f" (?=[{_CLOSING}])", f"(?<=[{_OPENING}]) ", f"(?<=[{IDEOGRAPHS}、。，．！？；：）］」』】》]) (?=[{IDEOGRAPHS}（［「『【《])")
+GLUE = (
+    f" (?=[{_CLOSING}])",
+    f"(?<=[{_OPENING}]) ",
+    f"(?<=[{IDEOGRAPHS}、。，．！？；：）］」』】》]) (?=[{IDEOGRAPHS}（［「『【《])",
+)

@@ -1,4 +1,4 @@
-"""The parts of a tokenizer file around its model, by configuration; and what a file's parts say of themselves."""
+"""The parts of a tokenizer file around its model, by configuration; and what the parts of a file tell."""
 
 from __future__ import annotations
 
@@ -9,11 +9,12 @@ from typing import Any, get_args, get_type_hints
 from firth.config.schema import Tokenizer as Config
 from firth.text import patterns
 from firth.text.normalise import normaliser, replacing
+from firth.text.special import NAMES, UNKNOWN
 from firth.text.split import parts_splitter, whole_splitter
 
 _BYTES = {"type": "ByteLevel", "add_prefix_space": False, "trim_offsets": False, "use_regex": False}
-# The word "[END]" of a text must not be found in the vocabulary as the token. With this character, which is none and
-# which no vocabulary of words takes, for its bracket it is an unknown word.
+# The word "[END]" of a text must not be found in the vocabulary as the token. With this character, which is
+# none and which no vocabulary of words takes, for its bracket it is an unknown word.
 NO_CHARACTER = "\uffff"
 _SPELLED = {"word": patterns.SPECIAL_WORD, "wordpiece": patterns.SPECIAL_START}
 
@@ -33,8 +34,33 @@ def byte_spelling(text: str) -> str:
     return text.encode().decode("latin-1").translate(_SPELLING)
 
 
+_MERGING = {
+    "type": "BPE",
+    "dropout": None,
+    "continuing_subword_prefix": None,
+    "end_of_word_suffix": None,
+    "fuse_unk": False,
+    "byte_fallback": False,
+    "ignore_merges": False,
+}
+LONGEST_WORD = 100  # characters; WordPiece takes a longer word for unknown
+INSIDE = "##"  # WordPiece's sign for a piece that goes on with a word
+_PIECING = {"continuing_subword_prefix": INSIDE, "max_input_chars_per_word": LONGEST_WORD}
+
+# The model of each kind, but for its vocabulary and merges.
+MODELS: dict[str, dict[str, Any]] = {
+    "char": {**_MERGING, "unk_token": UNKNOWN},
+    "byte": {**_MERGING, "unk_token": None},
+    "word": {"type": "WordLevel", "unk_token": UNKNOWN},
+    "bpe": {**_MERGING, "unk_token": UNKNOWN},
+    "byte-bpe": {**_MERGING, "unk_token": None},
+    "wordpiece": {"type": "WordPiece", "unk_token": UNKNOWN, **_PIECING},
+    "unigram": {"type": "Unigram", "unk_id": NAMES.index(UNKNOWN), "byte_fallback": False},
+}
+
+
 def assemble(config: Config, model: Mapping[str, Any]) -> dict[str, Any]:
-    """A whole tokenizer file. No token is listed as added: the library would find such names inside plain text."""
+    """A whole tokenizer file. No token is listed as added: the library would find it inside plain text."""
     steps = _normaliser(config)
     return {
         "version": "1.0",
@@ -80,7 +106,7 @@ def _decoder(config: Config) -> dict[str, Any] | None:
     return {"type": "Sequence", "decoders": [joined, {"type": "Fuse"}, *glue]}
 
 
-# --- reading a file -----------------------------------------------------------------------------------------------
+# --- reading a file -----------------------------------------------------------------------------------
 
 
 def kind(file: Mapping[str, Any]) -> str:
@@ -95,14 +121,22 @@ def kind(file: Mapping[str, Any]) -> str:
 
 
 def config_of(file: Mapping[str, Any]) -> Config | None:
-    """The configuration that makes this file's parts; None for a foreign file. Size and counts are not in it."""
-    if file["added_tokens"]:
+    """The configuration that makes this file, but for size and counts; None for a foreign file."""
+    if not _is_ours(file["model"], kind(file)):
         return None
     for normal, lower, split in product(_choices("normal"), _choices("lower"), _choices("split")):
         config = Config(model=kind(file), normal=normal, lower=lower, split=split)
         if all(file[part] == made for part, made in assemble(config, {}).items() if part != "model"):
             return config
     return None
+
+
+def _is_ours(model: Mapping[str, Any], kind: str) -> bool:
+    vocab = model["vocab"]
+    order = [piece for piece, _ in vocab] if kind == "unigram" else sorted(vocab, key=vocab.get)
+    complete = kind != "byte" or vocab.keys() >= {*byte_alphabet()}
+    fields = all(model.get(name) == value for name, value in MODELS[kind].items())
+    return fields and complete and tuple(order[: len(NAMES)]) == NAMES
 
 
 def _choices(name: str) -> tuple[str, ...]:

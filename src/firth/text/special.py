@@ -42,7 +42,7 @@ _OWN = dict(zip(_CALLED, NAMES, strict=True))
 
 
 def find(file: Mapping[str, Any], vocabulary: Mapping[str, int]) -> Special:
-    """The special tokens of a tokenizer file: those it marks as special; if it marks none, by name in its vocabulary."""
+    """The special tokens of a file: those it marks; if it marks none, by their names in the vocabulary."""
     marked = {token["content"]: token["id"] for token in file["added_tokens"] if token["special"]}
     known = marked or vocabulary
     found = {role: next((known[n] for n in names if n in known), None) for role, names in _CALLED.items()}

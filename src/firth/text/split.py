@@ -8,14 +8,14 @@ from typing import Any
 
 from firth.text import patterns
 
-# --- words --------------------------------------------------------------------------------------------------------
+# --- words --------------------------------------------------------------------------------------------
 
 _WHOLE = {"words": patterns.WORDS, "whitespace": patterns.WHITESPACE}
 _PARTS = {"words": patterns.PARTS, "whitespace": patterns.WHITESPACE_PARTS}
 
 
 def words(text: str) -> list[str]:
-    """Words, numbers and marks, each by itself; Chinese characters and kana one by one; white space dropped."""
+    """Words, numbers and marks, each by itself; ideographs and kana one by one; white space is dropped."""
     return whole(text, "words")
 
 
@@ -25,7 +25,7 @@ def whole(text: str, split: str) -> list[str]:
 
 
 def parts(text: str, split: str) -> list[str]:
-    """Stretches of text no subword crosses; together they are the text, and none is longer than 65 characters."""
+    """Stretches that no subword crosses; together they are the text; none is longer than 65 characters."""
     return _compiled(_PARTS[split]).findall(text)
 
 
@@ -50,15 +50,17 @@ def _compiled(pattern: str) -> re.Pattern[str]:
     return re.compile(pattern)
 
 
-# --- sentences ----------------------------------------------------------------------------------------------------
+# --- sentences ----------------------------------------------------------------------------------------
 
-# English, German, French, Spanish, Italian, Turkish and their neighbours, without the full stop. Those that are written
-# with a capital count only so: Sen. is a senator, but Turkish "sen" is "you".
-_CAPITALS = frozenset("""Mr Mrs Ms Dr Prof Rev Hon St Ste Gen Col Sgt Capt Lt Gov Sen Rep Pres Messrs Mme Mlle Mgr Sr Sra
-    Srta Dra Jr Hr Fr Frl Dipl Ing Sig Dott Avv Av Doç Yrd Alb Bşk Jan Feb Mar Apr Jun Jul Aug Sep Sept Oct Nov Dec Dept Inc
-    Ltd Corp Co Bros Mt Ft Ave Blvd Rd""".split())
-_SMALL = frozenset("""vs cf viz al approx ca bzw evtl ggf inkl zzgl vgl sog bspw resp bd hrsg ebd örn bkz yy çev""".split())
-_BEFORE_NUMBERS = frozenset("no nos nr fig figs abb art p pp s vol vols ch sec eq tab kap núm núms pág págs".split())
+# English, German, French, Spanish, Italian, Turkish and their neighbours, without the full stop. Those
+# written with a capital count only so: Sen. is a senator, but Turkish "sen" is "you".
+_CAPITALS = """Mr Mrs Ms Dr Prof Rev Hon St Ste Gen Col Sgt Capt Lt Gov Sen Rep Pres Messrs Mme Mlle Mgr Sr
+    Sra Srta Dra Jr Hr Fr Frl Dipl Ing Sig Dott Avv Av Doç Yrd Alb Bşk Jan Feb Mar Apr Jun Jul Aug Sep Sept
+    Oct Nov Dec Dept Inc Ltd Corp Co Bros Mt Ft Ave Blvd Rd"""
+_SMALL = "vs cf viz al approx ca bzw evtl ggf inkl zzgl vgl sog bspw resp bd hrsg ebd örn bkz yy çev"
+_NUMBERING = "no nos nr fig figs abb art p pp s vol vols ch sec eq tab kap núm núms pág págs"
+_CAPITAL_WORDS, _SMALL_WORDS = frozenset(_CAPITALS.split()), frozenset(_SMALL.split())
+_BEFORE_NUMBERS = frozenset(_NUMBERING.split())
 _ENDING = frozenset(("a.m", "p.m"))  # spelled like initials, but they do close sentences
 
 _PARAGRAPH = re.compile(r"\n[^\S\n]*\n\s*")
@@ -89,18 +91,18 @@ def _ends(text: str, start: int, stop: re.Match[str]) -> bool:
         return False
     if stop["mark"] != ".":
         return True
-    # Only the last characters matter; without the bound a text without ends would be read again at every stop.
+    # Only the last characters matter; without the bound a text without ends would be read anew at every stop.
     before = text[max(start, stop.start() - 40) : stop.start()]
     word = _LAST.search(before)[0]
     return not _abbreviates(word, after, alone=before.strip() == word)
 
 
 def _abbreviates(word: str, after: str, *, alone: bool) -> bool:
-    """Whether the full stop after the word marks an abbreviation, an initial or the number of a list's item."""
+    """Whether the full stop after the word marks an abbreviation, an initial or the number of an item."""
     small = word.lower()
     if small in _ENDING:
         return False
-    if word in _CAPITALS or small in _SMALL or (small in _BEFORE_NUMBERS and after.isdigit()):
+    if word in _CAPITAL_WORDS or small in _SMALL_WORDS or (small in _BEFORE_NUMBERS and after.isdigit()):
         return True
     if word.isdigit():
         return alone

@@ -1,8 +1,9 @@
 """Text to ids and back, over the Rust library `tokenizers` and its `tokenizer.json`.
 
-The special tokens are the first words of the vocabulary and are *not* listed as added tokens, so that the text "[END]" is
-text: here, and for anyone who opens the file with the library alone. A foreign file's special tokens are kept out of plain
-text by a setting of the library (`encode_special_tokens`), which the file itself cannot carry.
+The special tokens are the first words of the vocabulary and are *not* listed as added tokens, so that the
+text "[END]" is text: here, and for anyone who opens the file with the library alone. A foreign file's
+special tokens are kept out of plain text by a setting of the library (`encode_special_tokens`), which no
+file can carry.
 """
 
 from __future__ import annotations
@@ -49,8 +50,8 @@ class Tokenizer:
 
     def __init__(self, content: str, where: object = "tokenizer") -> None:
         self._rust, file = _open(content, where)
-        self._content = json.dumps(json.loads(content), ensure_ascii=False, separators=(",", ":"))
-        vocabulary = self._rust.get_vocab(with_added_tokens=True)
+        self._content = _compact(content, sort_keys=False)
+        vocabulary = self.vocabulary()
         self.size: int = max(vocabulary.values(), default=-1) + 1
         self.kind: str = pipeline.kind(file)
         self.reversible: bool = pipeline.reversible(file)
@@ -97,11 +98,10 @@ class Tokenizer:
     @cached_property
     def hash(self) -> str:
         """SHA-256 of the file's content, whatever its layout."""
-        canonical = json.dumps(json.loads(self._content), ensure_ascii=False, separators=(",", ":"), sort_keys=True)
-        return sha256(canonical.encode()).hexdigest()
+        return sha256(_compact(self._content, sort_keys=True).encode()).hexdigest()
 
     def with_specials(self) -> Tokenizer:
-        """The same tokenizer with the special tokens it lacks added at the end: foreign ones may know no start or end."""
+        """The same tokenizer with the special tokens it lacks added at the end, as foreign ones may need."""
         from tokenizers import AddedToken
 
         names = special.missing(self.special)
@@ -178,6 +178,10 @@ class Tokenizer:
         """The token with this spelling, if there is one."""
         return self._rust.token_to_id(piece)
 
+    def vocabulary(self) -> dict[str, int]:
+        """Every token's spelling and number, in the order of the numbers."""
+        return dict(sorted(self._rust.get_vocab(with_added_tokens=True).items(), key=lambda item: item[1]))
+
     # --- accounting ---
 
     def unknown_spans(self, text: str) -> list[str]:
@@ -220,7 +224,7 @@ class Tokenizer:
 
 
 def _widened(text: str, offsets: list[tuple[int, int]]) -> list[tuple[int, int]]:
-    """Offsets that also cover what normalisation joined to a character from behind; the library leaves it out."""
+    """Offsets that also cover what normalisation joined to the character before; the library omits it."""
     found: list[tuple[int, int]] = []
     before, following = (-1, -1), len(text)
     for a, b in reversed(offsets):
@@ -236,7 +240,7 @@ def _widened(text: str, offsets: list[tuple[int, int]]) -> list[tuple[int, int]]
 
 
 def _open(content: str, where: object) -> tuple[tokenizers.Tokenizer, dict[str, Any]]:
-    """The library's tokenizer, and its file as the library itself writes it: whatever its age, with all fields."""
+    """The library's tokenizer, and its file as the library writes it: whatever its age, with all fields."""
     from tokenizers import Tokenizer as Rust
 
     try:
@@ -249,8 +253,12 @@ def _open(content: str, where: object) -> tuple[tokenizers.Tokenizer, dict[str, 
     return rust, json.loads(rust.to_str())
 
 
+def _compact(content: str, *, sort_keys: bool) -> str:
+    return json.dumps(json.loads(content), ensure_ascii=False, separators=(",", ":"), sort_keys=sort_keys)
+
+
 def _not_a_tokenizer(where: object) -> FirthError:
-    return FirthError("not a tokenizer file", where=where, do="give a tokenizer.json, as `firth tokenizer` writes it")
+    return FirthError("not a tokenizer file", where=where, do="give a tokenizer.json")
 
 
 def _not_text(texts: Sequence[str]) -> FirthError:

@@ -1,30 +1,39 @@
 """Learn a tokenizer's model from text. Memory grows with the number of distinct words, not with the text.
 
-Each kind is counted here and put in a fixed order, so that the same text and settings always give the same file: the Rust
-library's own WordPiece and Unigram training depends on the order of its hash tables, which changes from process to process.
+Every kind is counted here and put in a fixed order, so that the same text and settings always give the same
+file: the Rust library's own training of WordPiece and Unigram follows the order of its hash tables, which
+changes from process to process.
 """
 
 from __future__ import annotations
 
+import json
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping
+from functools import partial
 from itertools import groupby
 from typing import Any
 
 from firth.config.schema import Tokenizer as Config
 from firth.errors import FirthError, unknown
 from firth.text.normalise import normalise
-from firth.text.pipeline import NO_CHARACTER, assemble, byte_alphabet, byte_spelling
-from firth.text.special import NAMES, UNKNOWN
+from firth.text.pipeline import (
+    INSIDE,
+    LONGEST_WORD,
+    MODELS,
+    NO_CHARACTER,
+    assemble,
+    byte_alphabet,
+    byte_spelling,
+)
+from firth.text.special import NAMES
 from firth.text.split import parts, whole
 
 Counts = Mapping[str, int]
 Merges = list[tuple[str, str]]
 
-_INSIDE = "##"  # WordPiece's sign for a piece that goes on with a word
-_LONGEST_WORD = 100  # characters; WordPiece takes a longer word for unknown
-_FIRST_LABEL = 0x10000
-_REPEATS = 1 << 16
+_FIRST_LABEL = 0x10000  # beyond the surrogates there is room for a million letters
+_REPEATS = 1 << 16  # of one word in a list: bounds memory
 
 
 def train(config: Config, documents: Iterable[str]) -> dict[str, Any]:
@@ -33,7 +42,7 @@ def train(config: Config, documents: Iterable[str]) -> dict[str, Any]:
         raise unknown("tokenizer model", config.model, _LEARN)
     least = len(NAMES) + (256 if config.model in ("byte", "byte-bpe") else 1)
     if config.size < least:
-        raise FirthError(f"a vocabulary of {config.size} is too small", do=f"{config.model} needs a size of {least} or more")
+        raise FirthError(f"size {config.size} is too small for {config.model}", do=f"give {least} or more")
     counts = count(config, documents)
     if not counts:
         raise FirthError("no text to learn a tokenizer from", do="check that the training text is not empty")
@@ -41,68 +50,62 @@ def train(config: Config, documents: Iterable[str]) -> dict[str, Any]:
 
 
 def count(config: Config, documents: Iterable[str]) -> Counter[str]:
-    """How often the text has each unit that the kind of model learns from: character, word, or stretch of text."""
-    units: Callable[[str], Iterable[str]]
-    if config.model in ("word", "wordpiece"):
-        units = lambda text: whole(text, config.split)  # noqa: E731
-    elif config.model in ("char", "byte"):
-        units = iter
-    else:
-        units = lambda text: parts(text, config.split)  # noqa: E731
+    """How often the text has each unit that the model learns from: character, word, or stretch of text."""
+    units: Callable[[str], Iterable[str]] = iter
+    if config.model not in ("char", "byte"):
+        units = partial(whole if config.model in ("word", "wordpiece") else parts, split=config.split)
     counts: Counter[str] = Counter()
-    for document in documents:
+    for number, document in enumerate(documents):
+        try:
+            document.encode()
+        except UnicodeEncodeError:
+            what = f"document {number} is not valid Unicode"
+            raise FirthError(what, do="read it with errors='replace'") from None
         counts.update(units(normalise(document, config.normal, config.lower)))
     return counts
 
 
-# --- the kinds ----------------------------------------------------------------------------------------------------
+# --- the kinds ----------------------------------------------------------------------------------------
 
 
 def _byte(config: Config, counts: Counts) -> dict[str, Any]:
-    return _bpe_model(byte_alphabet(), [], None)
+    return _merging(config, byte_alphabet(), [])
 
 
 def _char(config: Config, counts: Counts) -> dict[str, Any]:
-    return _bpe_model(_most(counts, config), [], UNKNOWN)
+    return _merging(config, _most(counts, config), [])
 
 
 def _word(config: Config, counts: Counts) -> dict[str, Any]:
-    return {"type": "WordLevel", "vocab": _numbered(_most(_ordinary(counts), config)), "unk_token": UNKNOWN}
+    return {**MODELS["word"], "vocab": _numbered(_most(_ordinary(counts), config))}
 
 
 def _byte_bpe(config: Config, counts: Counts) -> dict[str, Any]:
     alphabet = byte_alphabet()
     spelled = {byte_spelling(word): n for word, n in counts.items()}
-    return _bpe_model(alphabet, learn_merges(spelled, alphabet, config), None)
+    return _merging(config, alphabet, learn_merges(spelled, alphabet, config))
 
 
 def _bpe(config: Config, counts: Counts) -> dict[str, Any]:
     alphabet = commonest(characters(counts), config.size - len(NAMES))
-    return _bpe_model(alphabet, learn_merges(cut(counts, alphabet), alphabet, config), UNKNOWN)
+    return _merging(config, alphabet, learn_merges(cut(counts, alphabet), alphabet, config))
 
 
 def _wordpiece(config: Config, counts: Counts) -> dict[str, Any]:
-    """Pair merging over letters that know whether they start a word; the merges themselves are then thrown away."""
-    counts = {word: n for word, n in _ordinary(counts).items() if len(word) <= _LONGEST_WORD}
+    """Pair merging over letters that know whether they start a word; of the merges only the pieces stay."""
+    counts = {word: n for word, n in _ordinary(counts).items() if len(word) <= LONGEST_WORD}
     letters: Counter[str] = Counter()
     for word, n in counts.items():
         for letter in _letters(word):
             letters[letter] += n
     alphabet = commonest(letters, config.size - len(NAMES))
-    # The trainer wants one character per letter; in order of the alphabet, so that it breaks ties by frequency.
+    # The trainer wants one character per letter; in the alphabet's order, so that frequency breaks its ties.
     label = {letter: chr(_FIRST_LABEL + i) for i, letter in enumerate(alphabet)}
     spelled = {"".join(label.get(letter, "\0") for letter in _letters(word)): n for word, n in counts.items()}
     merges = learn_merges(cut(spelled, label.values()), label.values(), config)
     written = {sign: letter for letter, sign in label.items()}
     pieces = [*alphabet, *(_piece(left + right, written) for left, right in merges)]
-    vocabulary = _numbered(pieces)
-    return {
-        "type": "WordPiece",
-        "unk_token": UNKNOWN,
-        "continuing_subword_prefix": _INSIDE,
-        "max_input_chars_per_word": _LONGEST_WORD,
-        "vocab": vocabulary,
-    }
+    return {**MODELS["wordpiece"], "vocab": _numbered(pieces)}
 
 
 def _unigram(config: Config, counts: Counts) -> dict[str, Any]:
@@ -110,11 +113,12 @@ def _unigram(config: Config, counts: Counts) -> dict[str, Any]:
 
     room = config.size - len(NAMES)
     alphabet = commonest(characters(counts), room)
-    scored = learn_pieces(cut(counts, alphabet), room, max(2, config.min_count))
-    scored = sorted(((piece, round(score, 6)) for piece, score in scored), key=lambda item: (-item[1], item[0]))
-    # No text reaches the special tokens (the splitter cuts their names), so that their score is only a number.
-    special = [(name, scored[-1][1]) for name in NAMES]
-    return {"type": "Unigram", "unk_id": NAMES.index(UNKNOWN), "vocab": [*special, *scored], "byte_fallback": False}
+    learnt = learn_pieces(cut(counts, alphabet), room, max(2, config.min_count))
+    rounded = ((piece, round(score, 6)) for piece, score in learnt)
+    scored = sorted(rounded, key=lambda item: (-item[1], item[0]))
+    # No text reaches the special tokens (the splitter cuts their names): their score is only a number.
+    vocabulary = [*((name, scored[-1][1]) for name in NAMES), *scored]
+    return {**MODELS["unigram"], "vocab": vocabulary}
 
 
 _LEARN: dict[str, Callable[[Config, Counts], dict[str, Any]]] = {
@@ -128,7 +132,7 @@ _LEARN: dict[str, Callable[[Config, Counts], dict[str, Any]]] = {
 }
 
 
-# --- their common parts -------------------------------------------------------------------------------------------
+# --- their common parts -------------------------------------------------------------------------------
 
 
 def commonest(counts: Counts, room: int) -> list[str]:
@@ -146,7 +150,7 @@ def characters(counts: Counts) -> Counter[str]:
 
 
 def cut(counts: Counts, alphabet: Iterable[str]) -> Counts:
-    """The words without the characters outside the alphabet; what stood around one does not become neighbours."""
+    """The words cut at the characters outside the alphabet, which are left out."""
     known = frozenset(alphabet)
     found: Counter[str] = Counter()
     for word, n in counts.items():
@@ -160,9 +164,7 @@ def cut(counts: Counts, alphabet: Iterable[str]) -> Counts:
 
 
 def learn_merges(counts: Counts, alphabet: Iterable[str], config: Config) -> Merges:
-    """Which pairs of pieces to join, in order (Sennrich et al. 2016), by the Rust trainer on words with their counts."""
-    import json
-
+    """Which pairs of pieces to join, in order (Sennrich et al. 2016), by the Rust trainer on our counts."""
     from tokenizers import Tokenizer, models, trainers
 
     trainer = trainers.BpeTrainer(
@@ -196,19 +198,9 @@ def _ordinary(counts: Counts) -> Counts:
     return {word: n for word, n in counts.items() if word not in NAMES and NO_CHARACTER not in word}
 
 
-def _bpe_model(alphabet: Iterable[str], merges: Merges, unk_token: str | None) -> dict[str, Any]:
-    return {
-        "type": "BPE",
-        "dropout": None,
-        "unk_token": unk_token,
-        "continuing_subword_prefix": None,
-        "end_of_word_suffix": None,
-        "fuse_unk": False,
-        "byte_fallback": False,
-        "ignore_merges": False,
-        "vocab": _numbered([*alphabet, *(left + right for left, right in merges)]),
-        "merges": [list(pair) for pair in merges],
-    }
+def _merging(config: Config, alphabet: Iterable[str], merges: Merges) -> dict[str, Any]:
+    vocabulary = _numbered([*alphabet, *(left + right for left, right in merges)])
+    return {**MODELS[config.model], "vocab": vocabulary, "merges": [list(pair) for pair in merges]}
 
 
 def _numbered(pieces: Iterable[str]) -> dict[str, int]:
@@ -217,10 +209,10 @@ def _numbered(pieces: Iterable[str]) -> dict[str, int]:
 
 
 def _letters(word: str) -> list[str]:
-    return [word[0], *(_INSIDE + character for character in word[1:])]
+    return [word[0], *(INSIDE + character for character in word[1:])]
 
 
 def _piece(labels: str, written: Mapping[str, str]) -> str:
     """A piece of labels as WordPiece writes it."""
     first, *rest = (written[sign] for sign in labels)
-    return first + "".join(letter.removeprefix(_INSIDE) for letter in rest)
+    return first + "".join(letter.removeprefix(INSIDE) for letter in rest)

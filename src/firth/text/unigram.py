@@ -1,7 +1,7 @@
-"""Unigram pieces (Kudo 2018): start from all repeated substrings, fit their probabilities by EM, drop the least useful.
+"""Unigram pieces (Kudo 2018): of all repeated substrings, fit probabilities by EM and drop the least useful.
 
-Written with NumPy rather than left to the Rust trainer, whose result changes from process to process. Words of one length
-are computed together; every sum runs in a fixed order.
+Written with NumPy rather than left to the Rust trainer, whose result changes from process to process. Words
+of one length are computed together; every sum runs in a fixed order.
 """
 
 from __future__ import annotations
@@ -56,7 +56,7 @@ def learn_pieces(counts: Mapping[str, int], room: int, least: int) -> list[tuple
     return _finish(corpus, pieces, score, room)
 
 
-# --- the corpus and its substrings --------------------------------------------------------------------------------
+# --- the corpus and its substrings --------------------------------------------------------------------
 
 
 def lay_out(counts: Mapping[str, int]) -> Corpus:
@@ -79,7 +79,7 @@ def lay_out(counts: Mapping[str, int]) -> Corpus:
 
 
 def seed(corpus: Corpus, least: int) -> Pieces:
-    """All characters, and the substrings found at least so often that no longer substring stands for everywhere."""
+    """All characters, and the substrings that come so often and not always inside the same longer one."""
     levels = list(_levels(corpus, least))
     count = np.concatenate([level.count for level in levels])
     length = np.concatenate([np.full(len(level.count), n + 1) for n, level in enumerate(levels)])
@@ -113,7 +113,8 @@ def _levels(corpus: Corpus, least: int) -> Iterator[_Level]:
         # A substring is frequent only if the two that are shorter by one are.
         here = np.flatnonzero((corpus.left >= n) & (level.at >= 0))
         here = here[level.at[here + 1] >= 0]
-        longer = _number(level.at[here] * np.int64(len(level.count)) + level.at[here + 1], here, corpus.weight, least)
+        keys = level.at[here] * np.int64(len(level.count)) + level.at[here + 1]
+        longer = _number(keys, here, corpus.weight, least)
         _open(level, longer)
         yield level
         if n > LONGEST_PIECE or not len(longer.count):
@@ -139,7 +140,7 @@ def _open(level: _Level, longer: _Level) -> None:
         level.closed[shorter[level.count[shorter] == longer.count]] = False
 
 
-# --- expectation and maximisation ---------------------------------------------------------------------------------
+# --- expectation and maximisation ---------------------------------------------------------------------
 
 
 def expect(corpus: Corpus, pieces: Pieces, score: np.ndarray) -> np.ndarray:
@@ -161,7 +162,7 @@ def expect(corpus: Corpus, pieces: Pieces, score: np.ndarray) -> np.ndarray:
 
 
 def _sums(edges: np.ndarray, *, forward: bool) -> np.ndarray:
-    """Log of the summed probability of all ways from the word's start to each place (or from there to its end)."""
+    """Log of the summed probability of all ways from a word's start to each place (or thence to its end)."""
     words, length, size = edges.shape
     sums = np.full((words, length + 1), -np.inf)
     sums[:, 0 if forward else length] = 0.0
@@ -182,7 +183,7 @@ def _add(logs: np.ndarray) -> np.ndarray:
 
 
 def _maximise(pieces: Pieces, score: np.ndarray, expected: np.ndarray) -> np.ndarray:
-    """New log-probabilities, by digamma (a sparse prior: rare pieces become rarer still); characters never go."""
+    """New log-probabilities, by digamma (a sparse prior: rare pieces become rarer); characters never go."""
     stays = np.isfinite(score) & ((expected >= _LEAST_EXPECTED) | (pieces.length == 1))
     count = np.where(stays, np.maximum(expected, _LEAST_EXPECTED), 1.0)
     return np.where(stays, _digamma(count) - _digamma(count[stays].sum()), -np.inf)
@@ -200,7 +201,7 @@ def _logarithms(counts: np.ndarray) -> np.ndarray:
     return np.log(counts) - np.log(counts.sum())
 
 
-# --- pruning ------------------------------------------------------------------------------------------------------
+# --- pruning ------------------------------------------------------------------------------------------
 
 
 def _prune(pieces: Pieces, score: np.ndarray, expected: np.ndarray, keep: int) -> np.ndarray:

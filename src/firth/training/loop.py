@@ -81,24 +81,24 @@ class Trainer:
 
     def run(self) -> Position:
         """All steps that are left."""
-        self._start()
+        self.start()
         try:
             with listening() as wishes:
                 while not self.position.finished:
-                    entry = self._step(wishes.number)
+                    entry = self.step(wishes.number)
                     if entry is None:
                         self._go_back()
                         continue
-                    self._report(entry)
+                    self.report(entry)
                     self._after_step(int(entry["wish"]))
         finally:
             self.job.progress.stop()
-            self._close()
+            self.close()
         return self.position
 
     # --- a step -----------------------------------------------------------------------------------------------
 
-    def _step(self, wish: int) -> dict[str, float] | None:
+    def step(self, wish: int) -> dict[str, float] | None:
         """One optimizer step; None if it met a number that is not finite, and then nothing has changed."""
         began = time.perf_counter()
         parts = [next(self._batches) for _ in range(self.job.config.accumulate)]
@@ -174,7 +174,8 @@ class Trainer:
         if factor != position.plateau:
             position.plateau, position.plateau_stale = factor, 0
 
-    def _report(self, entry: Mapping[str, float]) -> None:
+    def report(self, entry: Mapping[str, float]) -> None:
+        """Log a step and show it."""
         figures = {name: entry[name] for name in ("loss", "rate", "norm", "tokens")}
         self._record({**figures, "tokens_per_second": entry["tokens"] / entry["took"]}, self.job.progress.step)
 
@@ -199,7 +200,7 @@ class Trainer:
             })
         self.job.devices.wait()
 
-    def _start(self) -> None:
+    def start(self) -> None:
         """From the newest whole checkpoint, or from the start (which is saved too, for the guard to go back to)."""
         job = self.job
         place = checkpoints.newest(job.folder)
@@ -237,7 +238,8 @@ class Trainer:
             text = f"step {failed}: the loss is not a number; back to step {self.position.step}, on at {factor:g} of the rate"
             self._record({"guard": factor, "failed": failed}, lambda _: job.progress.say(text))
 
-    def _close(self) -> None:
+    def close(self) -> None:
+        """Stop making batches; close the log."""
         if self._batches is not None:
             self._batches.close()
         if self.job.devices.leads:

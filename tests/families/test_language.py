@@ -1,0 +1,127 @@
+"""Laws of a trained language model, on small models of its own."""
+
+import math
+
+import numpy as np
+import pytest
+import torch
+
+import firth
+from firth.decoding.sample import Sampling
+from firth.types import Batch, Tokens
+
+DOCUMENTS = [f"{a} and {b} are {'friends' if (a + b) % 2 else 'strangers'}" for a in range(12) for b in range(12)]
+SETTINGS = {"backbone.width": 24, "batching.rows": 4, "batching.length": 16, "train.budget": "60 steps",
+            "train.evaluate": 30, "train.save": 30, "train.optimizer.rate": 0.02, "train.threads": 1}
+
+
+@pytest.fixture(scope="module", params=["byte", "word", "char", "bpe"])
+def model(request, tmp_path_factory):
+    settings = {**SETTINGS, "tokenizer.model": request.param, "tokenizer.size": 300}
+    return firth.train("lstm-lm:tiny", text=DOCUMENTS, out=tmp_path_factory.mktemp("run") / "run", settings=settings)
+
+
+def test_loading_gives_the_same_model(model):
+    again = firth.load(model.run.path)
+    assert again.score(DOCUMENTS[:5]) == model.score(DOCUMENTS[:5])
+    assert again.perplexity() == model.perplexity()
+
+
+def test_scores_do_not_depend_on_company_or_order(model):
+    alone = [model.score([text])[0] for text in DOCUMENTS[:9]]
+    together = model.score(DOCUMENTS[:9])
+    assert together == pytest.approx(alone, abs=1e-4)
+    assert model.score(DOCUMENTS[8::-1]) == pytest.approx(alone[::-1], abs=1e-4)
+
+
+def test_a_whole_text_is_a_prefix_that_ends(model):
+    whole, prefix = model.token_scores(DOCUMENTS[:3]), model.token_scores(DOCUMENTS[:3], whole=False)
+    for longer, shorter in zip(whole, prefix, strict=True):
+        assert len(longer) == len(shorter) + 1
+        assert longer[:-1] == pytest.approx(shorter, abs=1e-5)
+    assert all(score <= 0 for row in whole for score in row)
+
+
+def test_continuations_and_the_end_share_all_probability(model):
+    """P(prefix) is the sum over every next token, [END] too."""
+    special = model.tokenizer.special
+    ids = [special.start, *model.tokenizer.ids(DOCUMENTS[0])]
+    batch = Batch({"text": Tokens(torch.tensor([ids]), torch.ones(1, len(ids), dtype=torch.bool))}, {})
+    stepper = model._engine.stepper
+    row, _ = stepper.step(torch.tensor([ids[-1]]), stepper.start(batch))
+    assert float(row.exp().sum()) == pytest.approx(1.0, abs=1e-5)
+    end = model.token_scores(DOCUMENTS[:1])[0][-1]
+    assert float(row[0, special.end]) == pytest.approx(end, abs=1e-4)
+
+
+def test_step_by_step_is_all_at_once(model):
+    special, stepper = model.tokenizer.special, model._engine.stepper
+    ids = [special.start, *model.tokenizer.ids(DOCUMENTS[7]), special.end]
+    state = stepper.start(Batch({"text": Tokens(torch.tensor([ids[:1]]), torch.ones(1, 1, dtype=torch.bool))}, {}))
+    stepwise = []
+    for last, following in zip(ids, ids[1:], strict=False):
+        row, state = stepper.step(torch.tensor([last]), state)
+        stepwise.append(float(row[0, following]))
+    assert stepwise == pytest.approx(model.token_scores([DOCUMENTS[7]])[0].tolist(), abs=1e-4)
+
+
+def test_generation_repeats_with_its_seed_and_starts_with_its_prompt(model):
+    prompt = DOCUMENTS[3][:5]
+    first, second = (model.generate(prompt, length=20, count=3, seed=5) for _ in range(2))
+    assert first == second
+    assert model.generate(prompt, length=20, count=3, seed=6) != first
+    shown = model.tokenizer.decode(model.tokenizer.ids(prompt))
+    assert all(text.startswith(shown) for text in first)
+    assert all("[" not in text for text in first)  # no special tokens, no [UNK]
+
+
+def test_greedy_is_the_most_probable_step_and_its_probability_is_told(model):
+    (found,) = model.continuations("", 12, 1, Sampling(temperature=0.0), seed=0)
+    text = model.tokenizer.decode(found.ids)
+    if found.ended and model.tokenizer.ids(text) == found.ids:
+        assert found.log_probability == pytest.approx(model.score([text])[0], abs=1e-3)
+    assert found.ids
+
+
+def test_given_documents_are_scored_like_any_text(model):
+    nats = -sum(model.score([DOCUMENTS[0]]))
+    tokens = len(model.tokenizer.ids(DOCUMENTS[0])) + 1
+    assert model.perplexity(DOCUMENTS[:1]) == pytest.approx(math.exp(nats / tokens), rel=1e-4)
+
+
+def test_every_score_is_signed(model):
+    kind = model.config.tokenizer.model
+    for score in model.run.scores():
+        assert score["signature"].startswith(f"tok:{kind}/{model.tokenizer.hash[:8]}|ctx:carried|split:test|data:")
+        assert "|prec:float32|firth:" in score["signature"]
+
+
+def test_bits_per_byte_charge_unknown_text_and_refuse_lost_text(model):
+    unseen = ["3 and Ж are friends"]
+    known = model.bits_per_byte(DOCUMENTS[3:4])
+    if model.config.tokenizer.model in ("byte", "char", "bpe", "word"):
+        assert model.bits_per_byte(unseen) > known
+    lost = model.bits_per_byte(["3  and   4 are friends"])  # more blanks than one
+    assert (lost is None) == (model.config.tokenizer.model == "word")
+
+
+def test_training_helped(model):
+    """Half of the words of a document are forced by the others: better than a uniform guess by far."""
+    assert model.perplexity() < 0.5 * model.tokenizer.size
+
+
+def test_the_report_is_static_and_escaped(model):
+    page = (model.run.path / "report.html").read_text()
+    assert "<svg" in page and "<script" not in page and "http" not in page.replace("http-equiv", "")
+    assert np.isfinite(model.perplexity())
+
+
+def test_the_floor_of_the_world_is_not_beaten(tmp_path):
+    """A model of the built-in world needs more bits than the world has."""
+    from firth.data.world import World
+
+    settings = {**SETTINGS, "tokenizer.model": "byte", "backbone.width": 64, "train.budget": "80 steps"}
+    model = firth.train("lstm-lm:tiny", text="world:300", out=tmp_path / "run", settings=settings)
+    documents = list(World().documents(20, start=5000))
+    exact = -sum(World().log_probability(text) for text in documents) / math.log(2) / sum(map(len, documents))
+    assert exact < model.bits_per_byte(documents) < 8.0
