@@ -68,8 +68,15 @@ def choose(what: str, settings: Iterable[str] = ()) -> Choice:
     return Choice(name, config)
 
 
-def train(preset: str, *, text: str | Iterable[str] | None = None, out: Path | str | None = None,
-          settings: Mapping[str, object] | None = None, progress: Style = "quiet", **short: object) -> LanguageModel:
+def train(
+    preset: str,
+    *,
+    text: str | Iterable[str] | None = None,
+    out: Path | str | None = None,
+    settings: Mapping[str, object] | None = None,
+    progress: Style = "quiet",
+    **short: object,
+) -> LanguageModel:
     """Train a preset: on a named text (a file, a folder, a built-in name) or on documents from any iterable.
 
     Further settings by short name (`width=256`, `budget="5m"`) or in `settings` by full name
@@ -91,8 +98,11 @@ def start(choice: Choice, out: Path | str | None = None, style: Style = "quiet")
     if not run.exists:
         return family(order.config).fit(order)
     if run.record.asked != order.asked:
-        raise FirthError("another run is in this folder", where=run.path,
-                         do=f"choose another --out, or continue it: firth train {run.path}")
+        raise FirthError(
+            "another run is in this folder",
+            where=run.path,
+            do=f"choose another --out, or continue it: firth train {run.path}",
+        )
     return resume(run.path, progress=style)
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from typing import Annotated, Any, Optional
+from typing import Annotated, Any
 
 import typer
 
@@ -11,7 +11,7 @@ from firth.cli.tables import show
 
 
 def presets(
-    name: Annotated[Optional[str], typer.Argument(help="Print this preset's whole configuration as TOML.")] = None,
+    name: Annotated[str | None, typer.Argument(help="Print this preset's whole configuration as TOML.")] = None,
     as_json: Annotated[bool, typer.Option("--json", help="JSON for machines.")] = False,
 ) -> None:
     """List the presets, or print one as a recipe to start from."""
@@ -23,8 +23,16 @@ def presets(
         values = {"preset": name, **to_dict(preset(name))}
         print(json.dumps(values) if as_json else to_toml(values), end="" if not as_json else "\n")
         return
-    rows = [{"preset": key, "what": entry.summary, "sizes": ", ".join(entry.sizes), "takes": entry.takes,
-             "after": entry.paper} for key, entry in PRESETS.items()]
+    rows = [
+        {
+            "preset": key,
+            "what": entry.summary,
+            "sizes": ", ".join(entry.sizes),
+            "takes": entry.takes,
+            "after": entry.paper,
+        }
+        for key, entry in PRESETS.items()
+    ]
     print(json.dumps(rows)) if as_json else show(rows)
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Callable
-from typing import Annotated, Any, Optional
+from typing import Annotated, Any
 
 import typer
 
@@ -34,7 +34,7 @@ def with_settings(command: Callable[..., None]) -> Callable[..., None]:
 
     own = [p for p in inspect.signature(command, eval_str=True).parameters.values() if p.name != "settings"]
     flags = [_flag(short, full) for short, full in SHORT.items()]
-    several = Annotated[Optional[list[str]], typer.Option("--set", help="Any setting: --set backbone.width=256")]
+    several = Annotated[list[str] | None, typer.Option("--set", help="Any setting: --set backbone.width=256")]
     extra = inspect.Parameter("set_", inspect.Parameter.KEYWORD_ONLY, default=None, annotation=several)
     parameters = [p.replace(kind=inspect.Parameter.KEYWORD_ONLY) for p in own] + [*flags, extra]
     wrapped.__signature__ = inspect.Signature(parameters)
@@ -45,5 +45,5 @@ def with_settings(command: Callable[..., None]) -> Callable[..., None]:
 
 def _flag(short: str, full: str) -> inspect.Parameter:
     about = _HELP.get(short) or f"The setting {full}."
-    kind = Annotated[Optional[str], typer.Option(f"--{short}", help=about, rich_help_panel="Settings")]
+    kind = Annotated[str | None, typer.Option(f"--{short}", help=about, rich_help_panel="Settings")]
     return inspect.Parameter(short, inspect.Parameter.KEYWORD_ONLY, default=None, annotation=kind)

@@ -7,7 +7,7 @@ import sys
 from collections.abc import Iterable
 from dataclasses import replace
 from pathlib import Path
-from typing import Annotated, Optional
+from typing import Annotated
 
 import typer
 
@@ -21,10 +21,14 @@ _File = Annotated[Path, typer.Argument(metavar="TOKENIZER", help="A tokenizer.js
 @app.command("train")
 def train(
     out: Annotated[Path, typer.Argument(metavar="OUT.json", help="The file to write.")],
-    text: Annotated[str, typer.Option(help="Files, folders, -, python-docs or world; several with commas.")] = "python-docs",
+    text: Annotated[
+        str, typer.Option(help="Files, folders, -, python-docs or world; several with commas.")
+    ] = "python-docs",
     model: Annotated[str, typer.Option(help="char, byte, word, bpe, byte-bpe, wordpiece or unigram.")] = "byte-bpe",
     size: Annotated[int, typer.Option(help="Of the vocabulary, special tokens included.")] = 8000,
-    settings: Annotated[Optional[list[str]], typer.Option("--set", help="lower=turkish, normal=nfkc, split=whitespace …")] = None,
+    settings: Annotated[
+        list[str] | None, typer.Option("--set", help="lower=turkish, normal=nfkc, split=whitespace …")
+    ] = None,
     encoding: Annotated[str, typer.Option(help="Of the text files.")] = "utf-8",
     errors: Annotated[str, typer.Option(help="strict, or replace bytes that are not text.")] = "strict",
 ) -> None:
@@ -80,7 +84,7 @@ def decode(
 @app.command("info")
 def info(
     tokenizer: _File,
-    text: Annotated[Optional[str], typer.Option(help="A text to measure it on.")] = None,
+    text: Annotated[str | None, typer.Option(help="A text to measure it on.")] = None,
     as_json: Annotated[bool, typer.Option("--json", help="JSON for machines.")] = False,
 ) -> None:
     """Tell about a tokenizer: kind, size, special tokens, how much text a token covers."""

@@ -7,7 +7,7 @@ import os
 import sys
 from collections.abc import Callable
 from pathlib import Path
-from typing import Annotated, Any, Optional
+from typing import Annotated, Any
 
 import typer
 
@@ -18,9 +18,11 @@ from firth.errors import FirthError
 
 @with_settings
 def train(
-    what: Annotated[str, typer.Argument(metavar="PRESET|RECIPE.toml|RUN", help="What to train, or the run to continue.")],
+    what: Annotated[
+        str, typer.Argument(metavar="PRESET|RECIPE.toml|RUN", help="What to train, or the run to continue.")
+    ],
     settings: list[str],
-    out: Annotated[Optional[Path], typer.Option(help="The run folder; runs/PRESET by default.")] = None,
+    out: Annotated[Path | None, typer.Option(help="The run folder; runs/PRESET by default.")] = None,
     plan: Annotated[bool, typer.Option("--plan", help="Only say what it would take.")] = False,
     quiet: Annotated[bool, typer.Option("--quiet", help="Say nothing but errors.")] = False,
     as_json: Annotated[bool, typer.Option("--json", help="One JSON line per step and evaluation.")] = False,
@@ -45,7 +47,9 @@ def _finish(work: Callable[[], Any], style: str) -> None:
     try:
         model = work()
     except Interrupted as stop:
-        print(f"firth: stopped and saved at step {stop.step}; continue with: firth train {stop.folder}", file=sys.stderr)
+        print(
+            f"firth: stopped and saved at step {stop.step}; continue with: firth train {stop.folder}", file=sys.stderr
+        )
         sys.exit(128 + stop.number)
     scores = model.run.scores()
     if style == "json":
@@ -54,14 +58,25 @@ def _finish(work: Callable[[], Any], style: str) -> None:
         for score in scores:
             value = "n/a" if score["value"] is None else f"{score['value']:.4g}"
             print(f"test {score['name'].replace('_', ' ')}: {value}  [{score['signature']}]")
-        print(f"run folder: {model.run.path}  (firth run {model.run.path} \"a prompt\"; {model.run.path}/report.html)")
+        print(f'run folder: {model.run.path}  (firth run {model.run.path} "a prompt"; {model.run.path}/report.html)')
 
 
 def _print_plan(plan: Any, as_json: bool) -> None:
     total = sum(plan.parameters.values())
     if as_json:
-        print(json.dumps({"parameters": total, "parts": plan.parameters, "steps": plan.steps, "epochs": plan.epochs,
-                          "seconds": plan.seconds, "memory": plan.memory, "disk": plan.disk}))
+        print(
+            json.dumps(
+                {
+                    "parameters": total,
+                    "parts": plan.parameters,
+                    "steps": plan.steps,
+                    "epochs": plan.epochs,
+                    "seconds": plan.seconds,
+                    "memory": plan.memory,
+                    "disk": plan.disk,
+                }
+            )
+        )
         return
     parts = ", ".join(f"{name} {count:,}" for name, count in plan.parameters.items())
     print(f"parameters  {total:,} ({parts})")

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import sys
 from collections.abc import Iterator
-from typing import Annotated, Optional
+from typing import Annotated
 
 import typer
 
@@ -14,7 +14,7 @@ from firth import api
 
 def evaluate(
     run: Annotated[str, typer.Argument(metavar="RUN", help="A run folder.")],
-    text: Annotated[Optional[str], typer.Option(help="Other text than the run's own: a file, a folder or -.")] = None,
+    text: Annotated[str | None, typer.Option(help="Other text than the run's own: a file, a folder or -.")] = None,
     split: Annotated[str, typer.Option(help="Of the run's own text: train, valid or test.")] = "test",
     as_json: Annotated[bool, typer.Option("--json", help="JSON for machines.")] = False,
 ) -> None:
@@ -51,7 +51,9 @@ def run(
             value = model.score([line], whole=not prefix)[0]
             print(json.dumps({"input": line, "log_probability": value}) if as_json else f"{value:.4f}\t{line}")
             continue
-        found = model.generate(line, length=length, count=count, temperature=temperature, top_k=top_k, top_p=top_p, seed=seed)
+        found = model.generate(
+            line, length=length, count=count, temperature=temperature, top_k=top_k, top_p=top_p, seed=seed
+        )
         print(json.dumps({"input": line, "texts": found}, ensure_ascii=False) if as_json else "\n---\n".join(found))
 
 

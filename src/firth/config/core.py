@@ -20,7 +20,9 @@ from firth.errors import FirthError, unknown
 Config = TypeVar("Config")
 
 
-def bounded(default: float, *, least: float | None = None, most: float | None = None, above: float | None = None) -> Any:
+def bounded(
+    default: float, *, least: float | None = None, most: float | None = None, above: float | None = None
+) -> Any:
     """A numeric field with limits: `least` and `most` are allowed values, `above` is not."""
     return field(default=default, metadata={"least": least, "most": most, "above": above})
 
@@ -147,8 +149,11 @@ def _plain(hint: Any, value: Any, path: str) -> Any:
 def _scalar(hint: type, value: Any) -> Any:
     if hint is bool:
         text = {True: "true", False: "false"}.get(value, value)
-        return {"true": True, "false": False, "yes": True, "no": False}[text] if text in (
-            "true", "false", "yes", "no") else _refuse()
+        return (
+            {"true": True, "false": False, "yes": True, "no": False}[text]
+            if text in ("true", "false", "yes", "no")
+            else _refuse()
+        )
     if hint is str:
         return str(value) if isinstance(value, str) else _refuse()
     if isinstance(value, bool) or (isinstance(value, str) and not isinstance(value, _Text)):

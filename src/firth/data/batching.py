@@ -40,8 +40,14 @@ def batches(config: Contiguous | Bucketed | Packed, split: Split, special: Speci
     return _KINDS[type(config)](config, split, special, seed)
 
 
-def _batch(inputs: np.ndarray, values: np.ndarray, mask: np.ndarray, at: Cursor, fresh: bool,
-           document: np.ndarray | None = None) -> Batch:
+def _batch(
+    inputs: np.ndarray,
+    values: np.ndarray,
+    mask: np.ndarray,
+    at: Cursor,
+    fresh: bool,
+    document: np.ndarray | None = None,
+) -> Batch:
     tokens = Tokens(inputs.astype(np.int64), mask, document)
     return Batch({"text": tokens}, {"text": Target(values.astype(np.int64), mask.astype(np.float32))}, at, fresh)
 

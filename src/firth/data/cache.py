@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import json
 import os
+import threading
 from array import array
 from collections.abc import Iterable, Iterator
 from dataclasses import asdict, dataclass
+from itertools import chain
 from pathlib import Path
 
 import numpy as np
@@ -17,6 +19,7 @@ from firth.text.tokenizer import Tokenizer
 
 FORMAT = 1
 _BLOCK = 1 << 20  # characters handed to the tokenizer at once
+_TYPES = {"uint16": np.uint16, "uint32": np.uint32}
 
 
 @dataclass(frozen=True)
@@ -49,7 +52,9 @@ def default_cache() -> Path:
     return Path(root).expanduser()
 
 
-def tokenised(cache: Path, name: str, key: str, documents: Iterable[str], tokenizer: Tokenizer, *, account: bool) -> Split:
+def tokenised(
+    cache: Path, name: str, key: str, documents: Iterable[str], tokenizer: Tokenizer, *, account: bool
+) -> Split:
     """The split from the cache, or tokenised now; `account` also records what is unknown or lost."""
     full = files.digest(f"{FORMAT} {key} {tokenizer.hash} {account}".encode())
     place = cache / "tokens" / full[:32]
@@ -62,38 +67,48 @@ def _open(place: Path, name: str, key: str) -> Split:
     try:
         values = json.loads((place / "tally.json").read_text())
         tally = Tally(**{k: tuple(v) if isinstance(v, list) else v for k, v in values["tally"].items()})
-        ids = np.memmap(place / "ids.bin", dtype=values["dtype"], mode="r", shape=(tally.tokens,))
-        return Split(name, key, ids, np.load(place / "starts.npy", mmap_mode="r"), tally)
-    except (OSError, ValueError, KeyError, TypeError) as error:
-        raise FirthError(f"damaged token cache ({error})", where=place, do="delete this folder; it is made anew") from None
+        ids = np.memmap(place / "ids.bin", dtype=_TYPES[values["dtype"]], mode="r")
+        starts = np.load(place / "starts.npy", mmap_mode="r")
+        if ids.shape != (tally.tokens,) or starts.shape != (tally.documents + 1,) or starts[-1] != tally.tokens:
+            raise ValueError("its files do not belong together")
+        return Split(name, key, ids, starts, tally)
+    except (OSError, EOFError, ValueError, LookupError, TypeError, AttributeError) as error:
+        what = f"damaged token cache ({error})"
+        raise FirthError(what, where=place, do="delete this folder; it is made anew") from None
 
 
 def _build(place: Path, documents: Iterable[str], tokenizer: Tokenizer, account: bool) -> None:
-    beside = place.with_name(f".{place.name}.{os.getpid()}")
+    beside = place.with_name(f".{place.name}.{os.getpid()}.{threading.get_ident()}")
     files.make_folder(beside)
-    dtype = np.uint16 if tokenizer.size <= 1 << 16 else np.uint32
-    starts = array("q", [0])
+    dtype = "uint16" if tokenizer.size <= 1 << 16 else "uint32"
+    lengths = array("q")
     count = _Account(tokenizer) if account else _Count(tokenizer)
     try:
         with files.explained(place), (beside / "ids.bin").open("wb") as file:
             for block in blocks(documents):
-                for ids in count.encode(block):
-                    file.write(np.asarray([*ids, tokenizer.special.end], dtype).tobytes())
-                    starts.append(starts[-1] + len(ids) + 1)
-        if len(starts) > 1:
-            _finish(beside, place, count.tally(starts), starts, np.dtype(dtype).name)
+                found = [(*ids, tokenizer.special.end) for ids in count.encode(block)]
+                file.write(np.fromiter(chain.from_iterable(found), _TYPES[dtype]).tobytes())
+                lengths.extend(map(len, found))
+        if lengths:
+            _finish(beside, place, count.tally(lengths), lengths, dtype)
     finally:
         files.remove_folder(beside)
-    if len(starts) == 1:
+    if not lengths:
         raise FirthError("no documents in this split", do="give more text, other shares, or --document line")
 
 
-def _finish(beside: Path, place: Path, tally: Tally, starts: array, dtype: str) -> None:
+def _finish(beside: Path, place: Path, tally: Tally, lengths: array, dtype: str) -> None:
     with files.explained(place):
-        np.save(beside / "starts.npy", np.frombuffer(starts, np.int64))
+        np.save(beside / "starts.npy", np.cumsum([0, *lengths], dtype=np.int64))
         (beside / "tally.json").write_text(json.dumps({"dtype": dtype, "tally": asdict(tally)}))
-        if not place.exists():  # another process may have been quicker
+        for path in (*beside.iterdir(), beside):  # on disk before they count: no one looks into them again
+            files.sync_folder(path)
+        try:
             files.rename(beside, place)
+        except OSError:  # something is there: what another process made meanwhile, or the rest of a broken one
+            if not (place / "tally.json").exists():
+                files.remove_folder(place)
+                files.rename(beside, place)
 
 
 def blocks(documents: Iterable[str]) -> Iterator[list[str]]:
@@ -125,9 +140,9 @@ class _Count:
         self.histogram += byte_histogram(text.encode() for text in block)
         return self.tokenizer.encode_batch(block)
 
-    def tally(self, starts: array) -> Tally:
+    def tally(self, lengths: array) -> Tally:
         histogram = tuple(map(int, self.histogram))
-        return Tally(len(starts) - 1, starts[-1], sum(histogram), histogram)
+        return Tally(len(lengths), sum(lengths), sum(histogram), histogram)
 
 
 class _Account(_Count):
@@ -146,7 +161,7 @@ class _Account(_Count):
             self.lossless &= entry.lossless
             yield entry.ids
 
-    def tally(self, starts: array) -> Tally:
-        plain = asdict(super().tally(starts))
+    def tally(self, lengths: array) -> Tally:
+        plain = asdict(super().tally(lengths))
         unknown = {"unknown": tuple(map(int, self.unknown)), "unknown_count": self.unknown_count}
         return Tally(**{**plain, **unknown, "lossless": self.lossless})

@@ -56,12 +56,17 @@ def documents(config: schema.Text, seed: int, cache: Path) -> dict[str, Document
     spool = cache / "spool"
     source = open_source(config.text, config, spool)
     own = {"valid": config.valid, "test": config.test}
-    shares = tuple(0.0 if own[name] else share for name, share in zip(
-        NAMES[1:], (config.valid_share, config.test_share), strict=True))
+    shares = tuple(
+        0.0 if own[name] else share
+        for name, share in zip(NAMES[1:], (config.valid_share, config.test_share), strict=True)
+    )
     total = _count(source, cache) if any(shares) else 0
     if any(shares) and total < 3:
-        raise FirthError(f"{total} document{'s' * (total != 1)}, too few to split three ways", where=source.describe(),
-                         do="use --document line, or give --valid and --test")
+        raise FirthError(
+            f"{total} document{'s' * (total != 1)}, too few to split three ways",
+            where=source.describe(),
+            do="use --document line, or give --valid and --test",
+        )
     found = {"train": Documents(source, 0, total, shares, seed)}
     for number, name in enumerate(NAMES[1:], 1):
         if own[name]:
@@ -90,7 +95,9 @@ def make_tokenizer(config: schema.Tokenizer, train: Iterable[str]) -> Tokenizer:
     return Tokenizer.train(config, train)
 
 
-def tokenise(found: Mapping[str, Documents], tokenizer: Tokenizer, cache: Path, say: Callable[[str], None]) -> dict[str, Split]:
+def tokenise(
+    found: Mapping[str, Documents], tokenizer: Tokenizer, cache: Path, say: Callable[[str], None]
+) -> dict[str, Split]:
     """Every split as tokens, from the cache where it has them."""
     splits = {}
     for name, part in found.items():

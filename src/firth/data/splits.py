@@ -11,9 +11,7 @@ BLOCK = 1000  # documents permuted together, so that a stretch of the text costs
 STREAM = 0x5917  # keeps these random numbers apart from other uses of the same seed
 
 
-def assign(
-    start: int, stop: int, total: int, valid_share: float, test_share: float, seed: int
-) -> np.ndarray:
+def assign(start: int, stop: int, total: int, valid_share: float, test_share: float, seed: int) -> np.ndarray:
     """The split (0 train, 1 valid, 2 test) of documents start … stop−1 out of total, as uint8."""
     if not 0 <= start <= stop <= total:
         raise FirthError(f"documents {start} to {stop} are not within the {total} there are")

@@ -18,7 +18,9 @@ class Sampling:
 
     temperature: float = bounded(1.0, least=0.0)  # 0: always the most probable token
     top_k: int = bounded(0, least=0)  # only the k most probable; 0: all
-    top_p: float = bounded(1.0, above=0.0, most=1.0)  # only the most probable that together reach p (Holtzman et al. 2020)
+    top_p: float = bounded(
+        1.0, above=0.0, most=1.0
+    )  # only the most probable that together reach p (Holtzman et al. 2020)
 
 
 @dataclass(frozen=True)
@@ -45,8 +47,9 @@ def distribution(log_probabilities: Tensor, how: Sampling) -> Tensor:
     return torch.zeros_like(probabilities).scatter(-1, order, probabilities)
 
 
-def generate(stepper: Stepper, prompts: Batch, length: int, how: Sampling, seed: int, *, end: int,
-             banned: Sequence[int] = ()) -> list[Generated]:
+def generate(
+    stepper: Stepper, prompts: Batch, length: int, how: Sampling, seed: int, *, end: int, banned: Sequence[int] = ()
+) -> list[Generated]:
     """Continue every prompt (all of one length) until [END] or `length` tokens. Finished rows are dropped."""
     random = torch.Generator().manual_seed(seed)  # private: generation in the middle of training must not disturb it
     last, state = prompts.streams["text"].ids[:, -1], stepper.start(prompts)

@@ -46,15 +46,18 @@ class LanguageModel:
 
     # --- the yardstick ----------------------------------------------------------------------------------------
 
-    def evaluate(self, text: str | Iterable[str] | None = None, split: str = "test",
-                 cache: Path | None = None) -> list[Score]:
+    def evaluate(
+        self, text: str | Iterable[str] | None = None, split: str = "test", cache: Path | None = None
+    ) -> list[Score]:
         """Perplexity and bits per byte: of a split of the run's own text, or of other text (a name or documents)."""
         cache = cache or default_cache()
         part = self._split(split, cache) if text is None else self._other(text, cache)
         nats = self._engine.nats(part)
         signed = signature(self._signature(part))
-        return [Score("perplexity", perplexity(nats, part.tally.tokens), signed),
-                Score("bits_per_byte", self._bits_per_byte(nats, part), signed)]
+        return [
+            Score("perplexity", perplexity(nats, part.tally.tokens), signed),
+            Score("bits_per_byte", self._bits_per_byte(nats, part), signed),
+        ]
 
     def perplexity(self, text: str | Iterable[str] | None = None, split: str = "test") -> float:
         """Per token, [END] counted."""
@@ -73,8 +76,13 @@ class LanguageModel:
 
     def _signature(self, part: Split) -> dict[str, object]:
         kind = self.config.tokenizer.model
-        return {"tok": f"{kind}/{self.tokenizer.hash[:8]}", "ctx": self._context, "split": part.name,
-                "data": part.key[:8], "prec": self._engine.precision}
+        return {
+            "tok": f"{kind}/{self.tokenizer.hash[:8]}",
+            "ctx": self._context,
+            "split": part.name,
+            "data": part.key[:8],
+            "prec": self._engine.precision,
+        }
 
     def _split(self, name: str, cache: Path) -> Split:
         known = self.run.record.data["splits"]
@@ -83,8 +91,11 @@ class LanguageModel:
         found = documents(self.config.data, self.config.seed, cache)
         part = tokenise({name: found[name]}, self.tokenizer, cache, lambda _: None)[name]
         if part.key != known[name]:
-            raise FirthError("the text has changed since the run was trained", where=found[name].source.describe(),
-                             do="restore it, or score the new text with --text")
+            raise FirthError(
+                "the text has changed since the run was trained",
+                where=found[name].source.describe(),
+                do="restore it, or score the new text with --text",
+            )
         return part
 
     def _other(self, text: str | Iterable[str], cache: Path) -> Split:
@@ -111,12 +122,23 @@ class LanguageModel:
 
     # --- generation -------------------------------------------------------------------------------------------
 
-    def generate(self, prompt: str = "", *, length: int = 100, count: int = 1, temperature: float = 1.0, top_k: int = 0,
-                 top_p: float = 1.0, seed: int = 0) -> list[str]:
+    def generate(
+        self,
+        prompt: str = "",
+        *,
+        length: int = 100,
+        count: int = 1,
+        temperature: float = 1.0,
+        top_k: int = 0,
+        top_p: float = 1.0,
+        seed: int = 0,
+    ) -> list[str]:
         """Continuations of a prompt, the prompt included."""
         how = schema_checked(temperature, top_k, top_p)
-        return [self.tokenizer.decode([*self._prompt(prompt)[1:], *found.ids])
-                for found in self.continuations(prompt, length, count, how, seed)]
+        return [
+            self.tokenizer.decode([*self._prompt(prompt)[1:], *found.ids])
+            for found in self.continuations(prompt, length, count, how, seed)
+        ]
 
     def continuations(self, prompt: str, length: int, count: int, how: Sampling, seed: int) -> list[Generated]:
         """Continuations as tokens with their log-probabilities."""

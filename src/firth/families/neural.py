@@ -69,8 +69,20 @@ def _fit(order: Order, place: Devices) -> None:
     _check_rows(prepared, place)
     config = prepared.config.train
     steps = int(parse(config.budget).amount)
-    train(Job(prepared.system, config, steps, prepared.batches("train"), Validation(prepared), run.path, note,
-              prepared.config.seed, place, order.progress))
+    train(
+        Job(
+            prepared.system,
+            config,
+            steps,
+            prepared.batches("train"),
+            Validation(prepared),
+            run.path,
+            note,
+            prepared.config.seed,
+            place,
+            order.progress,
+        )
+    )
 
 
 def foresee(order: Order) -> Plan:
@@ -89,8 +101,10 @@ def _begin(order: Order, run: Run) -> None:
     run.write_tokenizer("text", prepared.tokenizer)
     pace = _pace(prepared) if needed(order.config.train) else None
     config = replace(order.config, train=resolve(order.config.train, prepared.batches("train"), pace))
-    data = {"splits": {name: split.key for name, split in prepared.splits.items()},
-            "byte_counts": list(prepared.splits["train"].tally.histogram)}
+    data = {
+        "splits": {name: split.key for name, split in prepared.splits.items()},
+        "byte_counts": list(prepared.splits["train"].tally.histogram),
+    }
     run.write_record(Record(order.preset, order.asked, config, {"text": prepared.tokenizer.hash}, data, machine()))
     count = sum(parameter.numel() for parameter in prepared.system.parameters())
     order.progress.say(f"{count:,} parameters, {config.train.budget}")
@@ -114,10 +128,15 @@ def _compare_with_record(record: Record, prepared: Prepared, order: Order) -> No
     """Refuse changed text; say so if the machine is another one."""
     for name, split in prepared.splits.items():
         if record.data["splits"].get(name) != split.key:
-            raise FirthError(f"the {name} text has changed since this run began", where=order.run.path,
-                             do="restore the text, or train into another folder with --out")
+            raise FirthError(
+                f"the {name} text has changed since this run began",
+                where=order.run.path,
+                do="restore the text, or train into another folder with --out",
+            )
     here = machine()
-    differing = [f"{name} {record.machine[name]} → {here[name]}" for name in here if record.machine.get(name) != here[name]]
+    differing = [
+        f"{name} {record.machine[name]} → {here[name]}" for name in here if record.machine.get(name) != here[name]
+    ]
     if differing:
         order.progress.say(f"resumed, not bit-exact: {', '.join(differing)}")
 
@@ -130,7 +149,7 @@ def _check_rows(prepared: Prepared, place: Devices) -> None:
 
 
 class Validation:
-    """Scores the validation split during training, in the rows of training (quick; the signature of `eval` is 1 row)."""
+    """Scores the validation split during training: in as many rows as training has, which is quicker than in one."""
 
     def __init__(self, prepared: Prepared) -> None:
         self.system, self.limit = prepared.system, prepared.config.train.evaluate_batches
@@ -157,12 +176,16 @@ def total_nats(system: System, parts: Batches, limit: int = 0) -> tuple[float, f
 def load(run: Run) -> LanguageModel:
     """The trained model of a run."""
     if not run.is_trained:
-        raise FirthError("this run has no trained weights yet", where=run.path, do=f"continue it: firth train {run.path}")
+        raise FirthError(
+            "this run has no trained weights yet", where=run.path, do=f"continue it: firth train {run.path}"
+        )
     record, tokenizer = run.record, run.tokenizer("text")
     system = build(record.config, tokenizer.size)
     note = load_model(run.weights, system, run.config_digest())
     if note["tokenizers"] != record.tokenizers:
-        raise FirthError("the weights belong to another tokenizer", where=run.path, do="restore the folder, or train again")
+        raise FirthError(
+            "the weights belong to another tokenizer", where=run.path, do="restore the folder, or train again"
+        )
     engine = NeuralEngine(system.eval(), record.config, tokenizer)
     return LanguageModel(run, tokenizer, engine, engine.context)
 

@@ -62,9 +62,7 @@ class _LinearCrossEntropy(torch.autograd.Function):
 class _Sweep:
     """Goes over the rows chunk by chunk and adds up the loss and the gradients that are wanted."""
 
-    def __init__(
-        self, states: Tensor, weight: Tensor, bias: Tensor | None, low: torch.dtype, wanted: list[bool]
-    ):
+    def __init__(self, states: Tensor, weight: Tensor, bias: Tensor | None, low: torch.dtype, wanted: list[bool]):
         self.low, self.high = low, torch.promote_types(low, torch.float32)  # of products; of sums and softmax
         self.states, self.weight = states.to(low), weight.to(low)
         self.bias = None if bias is None else bias.to(self.high)

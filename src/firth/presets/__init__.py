@@ -21,8 +21,11 @@ class Preset:
 
 PRESETS: dict[str, Preset] = {
     "lstm-lm": Preset(
-        "language model of stacked LSTM layers with a tied output", recurrent.LSTM_SIZES, "plain text",
-        "Zaremba et al. 2014; Press and Wolf 2017"),
+        "language model of stacked LSTM layers with a tied output",
+        recurrent.LSTM_SIZES,
+        "plain text",
+        "Zaremba et al. 2014; Press and Wolf 2017",
+    ),
 }
 
 

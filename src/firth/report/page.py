@@ -21,7 +21,8 @@ body { font: 16px/1.5 system-ui, sans-serif; color: var(--ink); background: var(
        margin: 2rem auto; padding: 0 1rem; }
 h1 { font-size: 1.5rem; } h2 { font-size: 1.1rem; margin-top: 2rem; }
 table { border-collapse: collapse; width: 100%; } td { padding: .25rem .75rem .25rem 0; vertical-align: top;
-       border-bottom: 1px solid var(--line); overflow-wrap: anywhere; } td:first-child { color: var(--soft); white-space: nowrap; }
+       border-bottom: 1px solid var(--line); overflow-wrap: anywhere; }
+td:first-child { color: var(--soft); white-space: nowrap; }
 pre { white-space: pre-wrap; border-left: 3px solid var(--line); padding-left: 1rem; overflow-wrap: anywhere; }
 svg { width: 100%; height: auto; } svg text { font: 12px system-ui, sans-serif; fill: var(--soft); }
 svg .title { font-size: 14px; font-weight: 600; fill: var(--ink); } svg .grid { stroke: var(--line); }
@@ -40,14 +41,21 @@ def page(run: Run, samples: Sequence[str]) -> str:
     name = escape(run.path.name)
     shown = {key: value for key, value in about.items() if key not in ("scores", "run")}
     body = [
-        f"<h1>{name}</h1>", _scores(run), *_curves(lines),
-        "<h2>Samples</h2>", *(f"<pre>{escape(sample)}</pre>" for sample in samples),
-        "<h2>The run</h2>", _table(shown),
-        "<h2>Configuration</h2>", _table(_flat(to_dict(run.record.config))),
+        f"<h1>{name}</h1>",
+        _scores(run),
+        *_curves(lines),
+        "<h2>Samples</h2>",
+        *(f"<pre>{escape(sample)}</pre>" for sample in samples),
+        "<h2>The run</h2>",
+        _table(shown),
+        "<h2>Configuration</h2>",
+        _table(_flat(to_dict(run.record.config))),
     ]
-    return (f'<!doctype html><html lang="en"><head><meta charset="utf-8"><title>{name}</title>'
-            f'<meta name="viewport" content="width=device-width"><style>{_STYLE}</style></head>'
-            f"<body>{''.join(body)}</body></html>\n")
+    return (
+        f'<!doctype html><html lang="en"><head><meta charset="utf-8"><title>{name}</title>'
+        f'<meta name="viewport" content="width=device-width"><style>{_STYLE}</style></head>'
+        f"<body>{''.join(body)}</body></html>\n"
+    )
 
 
 def _scores(run: Run) -> str:
@@ -64,8 +72,15 @@ def _curves(lines: Sequence[Mapping[str, Any]]) -> list[str]:
     valid = [line for line in lines if line.get("split") == "valid"]
     step = [line["step"] for line in valid]
     charts = [
-        line_chart("Loss", "step", "nats per token", [
-            Series("training", *_thinned(steps, "loss")), Series("validation", step, [v["loss"] for v in valid], dots=True)]),
+        line_chart(
+            "Loss",
+            "step",
+            "nats per token",
+            [
+                Series("training", *_thinned(steps, "loss")),
+                Series("validation", step, [v["loss"] for v in valid], dots=True),
+            ],
+        ),
         line_chart("Rate", "step", "rate", [Series("rate", *_thinned(steps, "rate"))]),
         line_chart("Gradient norm", "step", "norm before clipping", [Series("norm", *_thinned(steps, "norm"))]),
         line_chart("Speed", "step", "tokens/s", [Series("tokens/s", *_thinned(steps, "tokens_per_second"))]),
@@ -81,8 +96,10 @@ def _thinned(lines: Sequence[Mapping[str, Any]], key: str) -> tuple[list[float],
 
 
 def _table(values: Mapping[str, Any]) -> str:
-    rows = (f"<tr><td>{escape(str(key).replace('_', ' '))}</td><td>{escape(_shown(value))}</td></tr>"
-            for key, value in values.items())
+    rows = (
+        f"<tr><td>{escape(str(key).replace('_', ' '))}</td><td>{escape(_shown(value))}</td></tr>"
+        for key, value in values.items()
+    )
     return f"<table>{''.join(rows)}</table>"
 
 

@@ -45,8 +45,10 @@ def line_chart(title: str, x_label: str, y_label: str, series: Sequence[Series])
     y = _Scale(min(ys) - margin, max(ys) + margin, _HEIGHT - _BOTTOM, _TOP)
     parts = [*_axes(x, y, x_label, y_label), *(_line(line, x, y, i) for i, line in enumerate(series)), _legend(series)]
     label = escape(title)
-    return (f'<svg viewBox="0 0 {_WIDTH} {_HEIGHT}" role="img" aria-label="{label}">'
-            f'<text class="title" x="{_LEFT}" y="16">{label}</text>{"".join(parts)}</svg>')
+    return (
+        f'<svg viewBox="0 0 {_WIDTH} {_HEIGHT}" role="img" aria-label="{label}">'
+        f'<text class="title" x="{_LEFT}" y="16">{label}</text>{"".join(parts)}</svg>'
+    )
 
 
 def ticks(low: float, high: float, about: int = 6) -> list[float]:
@@ -64,15 +66,21 @@ def _axes(x: _Scale, y: _Scale, x_label: str, y_label: str) -> list[str]:
     parts = []
     for value in ticks(y.low, y.high):
         at = f"{y.at(value):.1f}"
-        parts.append(f'<line class="grid" x1="{_LEFT}" x2="{_WIDTH - _RIGHT}" y1="{at}" y2="{at}"/>'
-                     f'<text class="tick" x="{_LEFT - 6}" y="{at}" dy="4" text-anchor="end">{_short(value)}</text>')
+        parts.append(
+            f'<line class="grid" x1="{_LEFT}" x2="{_WIDTH - _RIGHT}" y1="{at}" y2="{at}"/>'
+            f'<text class="tick" x="{_LEFT - 6}" y="{at}" dy="4" text-anchor="end">{_short(value)}</text>'
+        )
     for value in ticks(x.low, x.high):
-        parts.append(f'<text class="tick" x="{x.at(value):.1f}" y="{_HEIGHT - _BOTTOM + 16}" '
-                     f'text-anchor="middle">{_short(value)}</text>')
+        parts.append(
+            f'<text class="tick" x="{x.at(value):.1f}" y="{_HEIGHT - _BOTTOM + 16}" '
+            f'text-anchor="middle">{_short(value)}</text>'
+        )
     middle = (_TOP + _HEIGHT - _BOTTOM) / 2
-    parts.append(f'<text class="label" x="{_WIDTH / 2}" y="{_HEIGHT - 6}" text-anchor="middle">{escape(x_label)}</text>'
-                 f'<text class="label" transform="translate(14 {middle}) rotate(-90)" text-anchor="middle">'
-                 f'{escape(y_label)}</text>')
+    parts.append(
+        f'<text class="label" x="{_WIDTH / 2}" y="{_HEIGHT - 6}" text-anchor="middle">{escape(x_label)}</text>'
+        f'<text class="label" transform="translate(14 {middle}) rotate(-90)" text-anchor="middle">'
+        f"{escape(y_label)}</text>"
+    )
     return parts
 
 
@@ -91,8 +99,10 @@ def _legend(series: Sequence[Series]) -> str:
     for index, line in reversed(list(enumerate(series))):
         at -= 7 * len(line.name) + 26
         colour = COLOURS[index % len(COLOURS)]
-        parts.append(f'<rect x="{at}" y="8" width="12" height="4" fill="{colour}"/>'
-                     f'<text class="label" x="{at + 16}" y="14">{escape(line.name)}</text>')
+        parts.append(
+            f'<rect x="{at}" y="8" width="12" height="4" fill="{colour}"/>'
+            f'<text class="label" x="{at + 16}" y="14">{escape(line.name)}</text>'
+        )
     return "".join(parts)
 
 

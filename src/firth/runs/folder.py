@@ -65,7 +65,9 @@ class Run:
         if not run.path.is_dir():
             raise FirthError("no such run folder", where=path, do=f"runs here: {_nearby(run.path)}")
         if not run.exists:
-            raise FirthError("not a run folder: it has no config.json", where=path, do="name a folder made by firth train")
+            raise FirthError(
+                "not a run folder: it has no config.json", where=path, do="name a folder made by firth train"
+            )
         for stream in run.record.tokenizers:
             run.tokenizer(stream)
         return run

@@ -45,12 +45,20 @@ def comparison(paths: Sequence[str]) -> tuple[list[dict[str, Any]], list[str]]:
     for path in paths:
         run, about = Run.open(path), summary(path)
         scores = {score["name"]: score for score in run.scores() if "|split:test|" in score["signature"]}
-        rows.append({
-            "run": about["run"], "preset": about["preset"], "state": about["state"], "parameters": about["parameters"],
-            "seconds": about["seconds"], "tokens seen": about["tokens_seen"],
-            **{label: scores[name]["value"] if name in scores else None
-               for name, label in (("perplexity", "test perplexity"), ("bits_per_byte", "bits per byte"))},
-        })
+        rows.append(
+            {
+                "run": about["run"],
+                "preset": about["preset"],
+                "state": about["state"],
+                "parameters": about["parameters"],
+                "seconds": about["seconds"],
+                "tokens seen": about["tokens_seen"],
+                **{
+                    label: scores[name]["value"] if name in scores else None
+                    for name, label in (("perplexity", "test perplexity"), ("bits_per_byte", "bits per byte"))
+                },
+            }
+        )
         data.add((run.record.config.data, run.record.config.seed))
         tokenizers.add(tuple(run.record.tokenizers.items()))
     warnings = []

@@ -84,9 +84,7 @@ def _by_word(config: Config, rust: tokenizers.Tokenizer, unknown: int) -> Direct
 class _Remembered(dict[str, tuple[int, ...]]):
     """The ids of each word, found by the model when it first comes."""
 
-    def __init__(
-        self, model: tokenizers.models.Model, spelling: Callable[[str], str], unknown: int | None
-    ) -> None:
+    def __init__(self, model: tokenizers.models.Model, spelling: Callable[[str], str], unknown: int | None) -> None:
         super().__init__()
         self._model, self._spelling, self._unknown = model, spelling, unknown
 

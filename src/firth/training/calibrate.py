@@ -98,9 +98,14 @@ def plan(config: Neural, system: System, batches: Batches, pace: Pace, text_byte
     parameters = {name: sum(p.numel() for p in part.parameters()) for name, part in system.named_children()}
     weights = 4 * sum(parameters.values())
     state = weights * (1 + len(Optim(resolved.optimizer, system.named_parameters()).slots))
-    return Plan(steps, steps / _epoch(resolved, batches), seconds,
-                {name: count for name, count in parameters.items() if count}, pace.memory,
-                weights + 3 * state + 2 * text_bytes)  # two checkpoints and one being written
+    return Plan(
+        steps,
+        steps / _epoch(resolved, batches),
+        seconds,
+        {name: count for name, count in parameters.items() if count},
+        pace.memory,
+        weights + 3 * state + 2 * text_bytes,
+    )  # two checkpoints and one being written
 
 
 def resolve(train: Train, batches: Batches, pace: Pace | None) -> Train:

@@ -83,7 +83,10 @@ def load_model(path: Path, system: nn.Module, config_digest: str) -> dict[str, A
     """Read weights into a system; refuse those of another configuration. Returns the file's note."""
     note = read_note(path)
     if note["config"] != config_digest:
-        raise FirthError("config.json is not the one these weights were trained with", where=path.parent,
-                         do="the folder was edited; restore config.json, or train again")
+        raise FirthError(
+            "config.json is not the one these weights were trained with",
+            where=path.parent,
+            do="the folder was edited; restore config.json, or train again",
+        )
     system.load_state_dict(read_tensors(path))
     return note

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator
-from contextlib import contextmanager, nullcontext
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import dataclass
-from typing import Any, ContextManager
+from typing import Any
 
 import torch
 import torch.distributed as dist
@@ -34,7 +34,7 @@ class Devices:
         """The module whose backward pass sums gradients over processes."""
         return system if self.world == 1 else DistributedDataParallel(system)
 
-    def unsynced(self, module: nn.Module, last: bool) -> ContextManager[Any]:
+    def unsynced(self, module: nn.Module, last: bool) -> AbstractContextManager[Any]:
         """Sum gradients only once per step, in its last micro-batch."""
         return nullcontext() if self.world == 1 or last else module.no_sync()
 
@@ -43,8 +43,10 @@ class Devices:
         if self.world == 1:
             return batch
         if batch.size < self.world:
-            raise FirthError(f"a batch of {batch.size} rows cannot be shared by {self.world} processes",
-                             do="use larger batches or fewer processes")
+            raise FirthError(
+                f"a batch of {batch.size} rows cannot be shared by {self.world} processes",
+                do="use larger batches or fewer processes",
+            )
         return batch.rows(batch.size * self.rank // self.world, batch.size * (self.rank + 1) // self.world)
 
     def add_up(self, values: list[float]) -> list[float]:
@@ -98,8 +100,12 @@ def devices(config: Train) -> Iterator[Devices]:
 
 def machine() -> dict[str, Any]:
     """What exact repetition depends on besides the configuration."""
-    return {"torch": torch.__version__, "instructions": torch.backends.cpu.get_cpu_capability(),
-            "threads": torch.get_num_threads(), "processes": int(os.environ.get("WORLD_SIZE", "1"))}
+    return {
+        "torch": torch.__version__,
+        "instructions": torch.backends.cpu.get_cpu_capability(),
+        "threads": torch.get_num_threads(),
+        "processes": int(os.environ.get("WORLD_SIZE", "1")),
+    }
 
 
 def has_bf16() -> bool:

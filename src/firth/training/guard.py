@@ -14,7 +14,7 @@ from firth.errors import FirthError
 RETRIES = 8  # halvings of the rate before giving up
 
 
-class Interrupted(Exception):  # noqa: N818 - not an error
+class Interrupted(Exception):
     """The run was asked to leave, and has saved."""
 
     def __init__(self, number: int, step: int, folder: Path) -> None:
@@ -53,6 +53,8 @@ def listening() -> Iterator[Wishes]:
 def next_factor(factor: float, step: int) -> float:
     """Half of the guard's factor; an error after too many halvings."""
     if factor <= 0.5**RETRIES:
-        raise FirthError(f"the loss is not a number at step {step}, even at {factor:g} of the rate",
-                         do="lower train.optimizer.rate, or set train.optimizer.clip")
+        raise FirthError(
+            f"the loss is not a number at step {step}, even at {factor:g} of the rate",
+            do="lower train.optimizer.rate, or set train.optimizer.clip",
+        )
     return factor / 2

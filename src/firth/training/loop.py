@@ -121,8 +121,9 @@ class Trainer:
         tokens = sum(part.tokens for part in parts)
         return {"loss": loss, "rate": rate, "norm": norm, "tokens": tokens, "took": seconds, "wish": wish}
 
-    def _forward_backward(self, part: Batch, index: int, counts: Mapping[str, float], carried: State | None, *,
-                          last: bool) -> tuple[dict[str, float], State | None]:
+    def _forward_backward(
+        self, part: Batch, index: int, counts: Mapping[str, float], carried: State | None, *, last: bool
+    ) -> tuple[dict[str, float], State | None]:
         """Add one micro-batch's gradients; each term is divided by its count over all parts and processes."""
         job = self.job
         torch.manual_seed(number(job.seed, "step", self.position.step, index, job.devices.rank))
@@ -193,11 +194,15 @@ class Trainer:
         carried = self.job.devices.gather(self.carried)
         if self.job.devices.leads:
             training = {**self.optimizer.state_dict(), **pack_state(carried)}
-            checkpoints.save(self.job.folder, self.position.step, {
-                "weights.safetensors": tensor_bytes(self.job.system.state_dict()),
-                "training.safetensors": tensor_bytes(training),
-                "training.json": self.position.to_json(),
-            })
+            checkpoints.save(
+                self.job.folder,
+                self.position.step,
+                {
+                    "weights.safetensors": tensor_bytes(self.job.system.state_dict()),
+                    "training.safetensors": tensor_bytes(training),
+                    "training.json": self.position.to_json(),
+                },
+            )
         self.job.devices.wait()
 
     def start(self) -> None:
@@ -235,7 +240,8 @@ class Trainer:
         self._batches = stream(job.batches, self.position.at)
         if job.devices.leads:
             self._log.drop_after(self.position.step)
-            text = f"step {failed}: the loss is not a number; back to step {self.position.step}, on at {factor:g} of the rate"
+            back = f"back to step {self.position.step}, on at {factor:g} of the rate"
+            text = f"step {failed}: the loss is not a number; {back}"
             self._record({"guard": factor, "failed": failed}, lambda _: job.progress.say(text))
 
     def close(self) -> None:

@@ -59,7 +59,9 @@ class Optim:
     def load_state_dict(self, kept: Mapping[str, Tensor]) -> None:
         """Take over what `state_dict` gave; other names are an error."""
         if set(kept) != set(self.state_dict()):
-            raise ValueError(f"not the state of this optimizer: {', '.join(sorted(set(kept) ^ set(self.state_dict())))}")
+            raise ValueError(
+                f"not the state of this optimizer: {', '.join(sorted(set(kept) ^ set(self.state_dict())))}"
+            )
         self.steps = int(kept["steps"])
         for slot, held in self.memory.items():
             for name, tensor in held.items():
@@ -78,30 +80,66 @@ def _inverse(scale: float) -> Tensor | None:
     return torch.tensor(1.0 / scale) if scale < 1.0 else None
 
 
-def _descend(optim: Optim, weights: list[Tensor], gradients: list[Tensor], memory: list[list[Tensor]], rate: float,
-             scale: float) -> None:
+def _descend(
+    optim: Optim, weights: list[Tensor], gradients: list[Tensor], memory: list[list[Tensor]], rate: float, scale: float
+) -> None:
     """weight -= rate × gradient, or × its running sum (momentum)."""
     if not memory:
         torch._foreach_add_(weights, gradients, alpha=-rate * scale)
         return
-    torch._fused_sgd_(weights, gradients, *memory, weight_decay=0.0, momentum=optim.config.momentum, lr=rate,
-                      dampening=0.0, nesterov=False, maximize=False, is_first_step=False, grad_scale=_inverse(scale))
+    torch._fused_sgd_(
+        weights,
+        gradients,
+        *memory,
+        weight_decay=0.0,
+        momentum=optim.config.momentum,
+        lr=rate,
+        dampening=0.0,
+        nesterov=False,
+        maximize=False,
+        is_first_step=False,
+        grad_scale=_inverse(scale),
+    )
 
 
-def _adapt(optim: Optim, weights: list[Tensor], gradients: list[Tensor], memory: list[list[Tensor]], rate: float,
-           scale: float) -> None:
+def _adapt(
+    optim: Optim, weights: list[Tensor], gradients: list[Tensor], memory: list[list[Tensor]], rate: float, scale: float
+) -> None:
     """Adam (Kingma and Ba 2015); with the decay apart from the gradient it is AdamW (Loshchilov and Hutter 2019)."""
     beta1, beta2 = optim.config.betas
-    torch._fused_adam_(weights, gradients, *memory, [], _steps(optim, weights), lr=rate, beta1=beta1, beta2=beta2,
-                       weight_decay=0.0, eps=optim.config.epsilon, amsgrad=False, maximize=False,
-                       grad_scale=_inverse(scale))
+    torch._fused_adam_(
+        weights,
+        gradients,
+        *memory,
+        [],
+        _steps(optim, weights),
+        lr=rate,
+        beta1=beta1,
+        beta2=beta2,
+        weight_decay=0.0,
+        eps=optim.config.epsilon,
+        amsgrad=False,
+        maximize=False,
+        grad_scale=_inverse(scale),
+    )
 
 
-def _adagrad(optim: Optim, weights: list[Tensor], gradients: list[Tensor], memory: list[list[Tensor]], rate: float,
-             scale: float) -> None:
+def _adagrad(
+    optim: Optim, weights: list[Tensor], gradients: list[Tensor], memory: list[list[Tensor]], rate: float, scale: float
+) -> None:
     """Adagrad (Duchi et al. 2011)."""
-    torch._fused_adagrad_(weights, gradients, *memory, _steps(optim, weights), lr=rate, lr_decay=0.0, weight_decay=0.0,
-                          eps=optim.config.epsilon, maximize=False, grad_scale=_inverse(scale))
+    torch._fused_adagrad_(
+        weights,
+        gradients,
+        *memory,
+        _steps(optim, weights),
+        lr=rate,
+        lr_decay=0.0,
+        weight_decay=0.0,
+        eps=optim.config.epsilon,
+        maximize=False,
+        grad_scale=_inverse(scale),
+    )
 
 
 def _steps(optim: Optim, weights: list[Tensor]) -> list[Tensor]:
