@@ -99,7 +99,7 @@ def _build(place: Path, documents: Iterable[str], tokenizer: Tokenizer, account:
 
 def _finish(beside: Path, place: Path, tally: Tally, lengths: array, dtype: str) -> None:
     with files.explained(place):
-        np.save(beside / "starts.npy", np.cumsum([0, *lengths], dtype=np.int64))
+        np.save(beside / "starts.npy", np.cumsum(np.frombuffer(array("q", [0]) + lengths, np.int64)))
         (beside / "tally.json").write_text(json.dumps({"dtype": dtype, "tally": asdict(tally)}))
         for path in (*beside.iterdir(), beside):  # on disk before they count: no one looks into them again
             files.sync_folder(path)

@@ -1,0 +1,262 @@
+"""The token cache: what each document by itself would give, made once, whole or not at all."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+from threading import Thread
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from firth.config.schema import Tokenizer as Config
+from firth.data import cache
+from firth.data.cache import tokenised
+from firth.errors import FirthError
+from firth.runs import files
+from firth.text.tokenizer import Tokenizer
+
+LEARNT = ["the cat sat on the mat", "the dog sat", "a mat and a cat", "naïve café"] * 5
+DOCUMENTS = ["the cat", "a dog sat on café 日本", "x" * 300, "[END] [UNK]", "the\nmat  ", "\ttab"]
+CONFIGS = [
+    Config(model="byte"), Config(model="byte-bpe", size=300), Config(model="char"), Config(model="bpe", size=40),
+    Config(model="word"), Config(model="wordpiece", size=60), Config(model="unigram", size=40),
+    Config(model="word", lower="yes", split="whitespace"),
+]  # fmt: skip
+TOKENIZERS = [Tokenizer.train(config, LEARNT) for config in CONFIGS]
+EACH = pytest.mark.parametrize("tokenizer", TOKENIZERS, ids=[f"{c.model}-{c.lower}" for c in CONFIGS])
+
+
+def histogram(content: bytes) -> tuple[int, ...]:
+    """How often each byte value occurs, counted the slow way."""
+    return tuple(content.count(byte) for byte in range(256))
+
+
+def counted(documents: list[str]):
+    """An iterable that remembers how often it was read."""
+
+    class Documents:
+        read = 0
+
+        def __iter__(self):
+            self.read += 1
+            return iter(documents)
+
+    return Documents()
+
+
+# --- content ----------------------------------------------------------------------------------------------
+
+
+@EACH
+@pytest.mark.parametrize("account", [False, True])
+@pytest.mark.parametrize("block", [1, 20, 1 << 20])
+def test_it_holds_each_documents_tokens_and_end(tokenizer, account, block, tmp_path, monkeypatch):
+    monkeypatch.setattr(cache, "_BLOCK", block)
+    split = tokenised(tmp_path, "train", "key", DOCUMENTS, tokenizer, account=account)
+    assert split.name == "train" and len(split.starts) == len(DOCUMENTS) + 1 and split.starts[0] == 0
+    for number, document in enumerate(DOCUMENTS):
+        ids = split.ids[split.starts[number] : split.starts[number + 1]].tolist()
+        assert ids == [*tokenizer.ids(document), tokenizer.special.end]
+    assert split.starts[-1] == len(split.ids) == split.tally.tokens and split.tally.documents == len(DOCUMENTS)
+
+
+@EACH
+def test_it_counts_the_bytes_of_the_original_text(tokenizer, tmp_path):
+    content = "".join(DOCUMENTS).encode()
+    for account in (False, True):
+        tally = tokenised(tmp_path, "train", "key", DOCUMENTS, tokenizer, account=account).tally
+        assert tally.bytes == len(content) and tally.histogram == histogram(content)
+
+
+@EACH
+def test_it_keeps_account_of_what_is_unknown_or_lost(tokenizer, tmp_path):
+    for documents in (DOCUMENTS, LEARNT):
+        tally = tokenised(tmp_path, "test", str(len(documents)), documents, tokenizer, account=True).tally
+        spans = [span for document in documents for span in tokenizer.unknown_spans(document)]
+        assert tally.unknown_count == len(spans) and tally.unknown == histogram("".join(spans).encode())
+        assert tally.lossless == all(map(tokenizer.lossless, documents))
+    assert tally.unknown_count == 0  # nothing that was learnt is unknown
+
+
+def test_training_text_needs_no_account(tmp_path):
+    tally = tokenised(tmp_path, "train", "key", DOCUMENTS, TOKENIZERS[4], account=False).tally
+    assert (tally.unknown, tally.unknown_count) == ((), 0)
+
+
+@settings(max_examples=25, deadline=None)
+@given(st.lists(st.text(min_size=1), min_size=1, max_size=8), st.sampled_from(TOKENIZERS), st.integers(1, 30))
+def test_any_text_survives(documents, tokenizer, block):
+    before = cache._BLOCK
+    cache._BLOCK = block
+    try:
+        with tempfile.TemporaryDirectory() as folder:
+            split = tokenised(Path(folder), "test", "key", documents, tokenizer, account=True)
+            wanted = [i for document in documents for i in (*tokenizer.ids(document), tokenizer.special.end)]
+            assert split.ids.tolist() == wanted
+    finally:
+        cache._BLOCK = before
+
+
+def test_large_vocabularies_take_four_bytes(tmp_path):
+    class Large:
+        size, hash, special = 70_000, "large", TOKENIZERS[0].special
+
+        def encode_batch(self, texts):
+            return [[69_999, len(text)] for text in texts]
+
+    split = tokenised(tmp_path, "train", "key", ["abc"], Large(), account=False)
+    assert split.ids.dtype == np.uint32 and split.ids.tolist() == [69_999, 3, 3]
+    assert tokenised(tmp_path, "train", "key", DOCUMENTS, TOKENIZERS[0], account=False).ids.dtype == np.uint16
+
+
+# --- made once --------------------------------------------------------------------------------------------
+
+
+def test_a_second_open_reads_no_text(tmp_path):
+    documents, tokenizer = counted(DOCUMENTS), TOKENIZERS[1]
+    first = tokenised(tmp_path, "valid", "key", documents, tokenizer, account=True)
+    again = tokenised(tmp_path, "other", "key", documents, Tokenizer.from_json(tokenizer.to_json()), account=True)
+    assert documents.read == 1 and again.name == "other"
+    assert again.key == first.key and again.tally == first.tally
+    assert np.array_equal(again.ids, first.ids) and np.array_equal(again.starts, first.starts)
+    assert isinstance(again.ids, np.memmap) and not again.ids.flags.writeable
+
+
+def test_other_text_another_tokenizer_or_an_account_is_another_cache(tmp_path):
+    keys = {
+        tokenised(tmp_path, "train", key, DOCUMENTS, tokenizer, account=account).key
+        for key in ("a", "b") for tokenizer in TOKENIZERS[:2] for account in (False, True)
+    }  # fmt: skip
+    assert len(keys) == len(list((tmp_path / "tokens").iterdir())) == 8
+
+
+def test_no_documents_are_refused_and_leave_nothing(tmp_path):
+    with pytest.raises(FirthError, match="^no documents in this split; give more text"):
+        tokenised(tmp_path, "test", "key", [], TOKENIZERS[0], account=True)
+    assert list((tmp_path / "tokens").iterdir()) == []
+
+
+def test_threads_that_make_the_same_cache_do_not_meet(tmp_path):
+    wanted = tokenised(tmp_path / "alone", "train", "key", DOCUMENTS * 50, TOKENIZERS[0], account=False)
+    found = []
+    work = [Thread(target=lambda: found.append(
+        tokenised(tmp_path, "train", "key", DOCUMENTS * 50, TOKENIZERS[0], account=False))) for _ in range(6)]  # fmt: skip
+    for thread in work:
+        thread.start()
+    for thread in work:
+        thread.join()
+    assert len(found) == 6 and all(np.array_equal(split.ids, wanted.ids) for split in found)
+    assert [path.name for path in (tmp_path / "tokens").iterdir()] == [wanted.key[:32]]
+
+
+# --- whole or not at all ----------------------------------------------------------------------------------
+
+
+def test_an_error_in_the_middle_of_the_text_leaves_nothing(tmp_path):
+    def documents():
+        yield from DOCUMENTS
+        raise FirthError("a bad byte")
+
+    with pytest.raises(FirthError, match="a bad byte"):
+        tokenised(tmp_path, "train", "key", documents(), TOKENIZERS[0], account=False)
+    assert list((tmp_path / "tokens").iterdir()) == []
+    assert tokenised(tmp_path, "train", "key", DOCUMENTS, TOKENIZERS[0], account=False).tally.documents == 6
+
+
+@pytest.mark.parametrize("moment", ["in the text", "rename"])
+def test_a_half_built_cache_is_never_used(tmp_path, moment):
+    """The process is killed while it writes, or before it renames; the next one starts anew."""
+    code = f"""if True:
+        import os, sys
+        from pathlib import Path
+        from firth.config.schema import Tokenizer as Config
+        from firth.data import cache
+        from firth.runs import files
+        from firth.text.tokenizer import Tokenizer
+        def documents():
+            yield "some text"
+            if {moment == "in the text"}: os._exit(9)
+        files.rename = lambda *_: os._exit(9)
+        cache._BLOCK = 1
+        cache.tokenised(Path(sys.argv[1]), "train", "key", documents(), Tokenizer.train(Config(model="byte"), ["x"]),
+                        account=False)"""
+    assert subprocess.run([sys.executable, "-c", code, str(tmp_path)]).returncode == 9
+    assert all(path.name.startswith(".") for path in (tmp_path / "tokens").iterdir())
+    documents = counted(DOCUMENTS)
+    split = tokenised(tmp_path, "train", "key", documents, TOKENIZERS[0], account=False)
+    assert documents.read == 1 and split.tally.documents == len(DOCUMENTS)
+
+
+def test_a_full_disk_is_said_and_leaves_nothing(tmp_path, monkeypatch):
+    def full(*_):
+        raise OSError(28, "No space left on device")
+
+    with monkeypatch.context() as patch:
+        patch.setattr(files, "sync", full)
+        with pytest.raises(FirthError, match="the disk is full; free some space"):
+            tokenised(tmp_path, "train", "key", DOCUMENTS, TOKENIZERS[0], account=False)
+    assert list((tmp_path / "tokens").iterdir()) == []
+
+
+def cut(path: Path) -> None:
+    path.write_bytes(path.read_bytes()[:-5])
+
+
+def empty(path: Path) -> None:
+    path.write_bytes(b"")
+
+
+def lengthen(path: Path) -> None:
+    path.write_bytes(path.read_bytes() + bytes(8))
+
+
+def rewrite(**changes: object):
+    return lambda path: path.write_text(json.dumps({**json.loads(path.read_text()), **changes}))
+
+
+@pytest.mark.parametrize(
+    ("name", "damage"),
+    [
+        ("ids.bin", cut), ("ids.bin", empty), ("ids.bin", lengthen), ("ids.bin", os.remove),
+        ("starts.npy", cut), ("starts.npy", empty), ("starts.npy", os.remove),
+        ("tally.json", cut), ("tally.json", empty), ("tally.json", rewrite(tally=[1])),
+        ("tally.json", rewrite(dtype="object")), ("tally.json", rewrite(dtype="uint32")),
+    ],
+)  # fmt: skip
+def test_a_damaged_cache_is_refused_with_its_folder_and_the_way_out(tmp_path, name, damage):
+    split = tokenised(tmp_path, "train", "key", DOCUMENTS, TOKENIZERS[0], account=False)
+    place, wanted = tmp_path / "tokens" / split.key[:32], split.ids.tolist()
+    del split  # a map of a file that was cut must not be read
+    damage(place / name)
+    with pytest.raises(FirthError) as caught:
+        tokenised(tmp_path, "train", "key", DOCUMENTS, TOKENIZERS[0], account=False)
+    line = str(caught.value)
+    assert line.startswith(f"{place}: damaged token cache (") and line.endswith("; delete this folder; it is made anew")
+    shutil.rmtree(place)
+    assert tokenised(tmp_path, "train", "key", DOCUMENTS, TOKENIZERS[0], account=False).ids.tolist() == wanted
+
+
+def test_the_rest_of_a_broken_cache_is_made_anew(tmp_path):
+    """Without its tally a folder is none; something in its place is no obstacle."""
+    split = tokenised(tmp_path, "train", "key", DOCUMENTS, TOKENIZERS[0], account=False)
+    (tmp_path / "tokens" / split.key[:32] / "tally.json").unlink()
+    again = tokenised(tmp_path, "train", "key", DOCUMENTS, TOKENIZERS[0], account=False)
+    assert np.array_equal(again.ids, split.ids)
+
+
+def test_the_cache_is_where_the_environment_says(monkeypatch):
+    monkeypatch.setenv("FIRTH_CACHE", "/somewhere")
+    assert cache.default_cache() == Path("/somewhere")
+    monkeypatch.delenv("FIRTH_CACHE")
+    monkeypatch.setenv("XDG_CACHE_HOME", "/elsewhere")
+    assert cache.default_cache() == Path("/elsewhere/firth")
+    monkeypatch.delenv("XDG_CACHE_HOME")
+    assert cache.default_cache() == Path.home() / ".cache" / "firth"
