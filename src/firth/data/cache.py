@@ -56,8 +56,8 @@ def tokenised(
     cache: Path, name: str, key: str, documents: Iterable[str], tokenizer: Tokenizer, *, account: bool
 ) -> Split:
     """The split from the cache, or tokenised now; `account` also records what is unknown or lost."""
-    full = files.digest(f"{FORMAT} {key} {tokenizer.hash} {account}".encode())
-    place = cache / "tokens" / full[:32]
+    full = files.digest(f"{FORMAT} {key} {tokenizer.hash}".encode())
+    place = cache / "tokens" / (full[:32] + ("-account" if account else ""))
     if not (place / "tally.json").exists():
         _build(place, documents, tokenizer, account)
     return _open(place, name, full)

@@ -8,9 +8,9 @@ from typing import Protocol
 
 import numpy as np
 
-from firth.config import schema
+from firth.config import from_dict, schema
 from firth.data.cache import Split, default_cache, tokenised
-from firth.data.corpus import Documents, documents, tokenise
+from firth.data.corpus import Documents, documents
 from firth.data.sources import kept, open_source
 from firth.decoding.sample import Generated, Sampling, generate
 from firth.errors import FirthError, unknown
@@ -88,12 +88,12 @@ class LanguageModel:
         known = self.run.record.data["splits"]
         if name not in known:
             raise unknown("split", name, known)
-        found = documents(self.config.data, self.config.seed, cache)
-        part = tokenise({name: found[name]}, self.tokenizer, cache, lambda _: None)[name]
+        found = documents(self.config.data, self.config.seed, cache)[name]
+        part = tokenised(cache, name, found.key, found, self.tokenizer, account=True)
         if part.key != known[name]:
             raise FirthError(
                 "the text has changed since the run was trained",
-                where=found[name].source.describe(),
+                where=found.source.describe(),
                 do="restore it, or score the new text with --text",
             )
         return part
@@ -134,7 +134,7 @@ class LanguageModel:
         seed: int = 0,
     ) -> list[str]:
         """Continuations of a prompt, the prompt included."""
-        how = schema_checked(temperature, top_k, top_p)
+        how = from_dict(Sampling, {"temperature": temperature, "top_k": top_k, "top_p": top_p})
         return [
             self.tokenizer.decode([*self._prompt(prompt)[1:], *found.ids])
             for found in self.continuations(prompt, length, count, how, seed)
@@ -150,13 +150,6 @@ class LanguageModel:
 
     def _prompt(self, text: str) -> list[int]:
         return [self.tokenizer.special.start, *self.tokenizer.ids(text)]
-
-
-def schema_checked(temperature: float, top_k: int, top_p: float) -> Sampling:
-    """Sampling settings within their limits."""
-    from firth.config import from_dict
-
-    return from_dict(Sampling, {"temperature": temperature, "top_k": top_k, "top_p": top_p})
 
 
 def _groups(lengths: Sequence[int]) -> list[list[int]]:

@@ -27,6 +27,7 @@ from firth.training.devices import Devices, devices, has_bf16, machine
 from firth.training.loop import Evaluation, Job, autocast, train
 from firth.types import Batch, Cursor
 
+POSITIONS_AT_ONCE = 1024  # whose whole distributions are held at a time
 EVALUATION_LENGTH = 256  # tokens read at once where one row carries its state: any length gives the same score
 
 
@@ -112,8 +113,10 @@ def _begin(order: Order, run: Run) -> None:
 
 def _prepare(order: Order, config: schema.Neural, run: Run | None) -> Prepared:
     say = order.progress.say if run is None else (lambda _: None)
+    say(f"reading {', '.join(config.data.text)}")
     found = documents(config.data, config.seed, order.cache)
     tokenizer = run.tokenizer("text") if run else make_tokenizer(config.tokenizer, found["train"])
+    say(f"tokenizer: {config.tokenizer.model}, {tokenizer.size:,} tokens")
     splits = tokenise(found, tokenizer, order.cache, say)
     if "valid" not in splits:
         raise FirthError("no validation text", do="set data.valid_share above 0, or give --valid")
@@ -218,9 +221,12 @@ class NeuralEngine:
     def log_probabilities(self, batch: Batch) -> np.ndarray:
         """Of each target given all before it (batch, time)."""
         tensors = batch.to("cpu")
+        values = tensors.targets["text"].values
         with autocast(self.config.train):
-            rows = self.system.log_probabilities(self.system.encode(tensors).states)
-        return rows.gather(-1, tensors.targets["text"].values[..., None]).squeeze(-1).float().numpy()
+            states = self.system.encode(tensors).states.flatten(0, 1)  # (batch × time, width)
+            parts = zip(states.split(POSITIONS_AT_ONCE), values.flatten().split(POSITIONS_AT_ONCE), strict=True)
+            found = [self.system.log_probabilities(s).gather(-1, v[:, None]).squeeze(-1) for s, v in parts]
+        return torch.cat(found).float().view(values.shape).numpy()
 
 
 def _finish(order: Order, place: Devices) -> LanguageModel:

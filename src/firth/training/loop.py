@@ -217,6 +217,8 @@ class Trainer:
         if job.devices.leads:
             self._log = Log(job.folder / "log.jsonl", keep_to=self.position.step)
             self._seconds_before = self._log.seconds
+            if self.position.step:
+                job.progress.say(f"continuing from step {self.position.step}")
             job.progress.start(job.steps, self.position.step)
         if place is None:
             self._save()
