@@ -2,7 +2,6 @@
 
 Ours reads the file, cuts it into documents, encodes them and writes the memory-mapped cache. The peer finds the
 documents already in a list and leaves their ids in memory, with and without offsets. Both must give the same ids.
-(Not called tokenize.py: beside a script, that name would hide the standard library's module.)
 """
 
 from __future__ import annotations
@@ -83,7 +82,8 @@ def compare(model: str, path: Path, unit: str, rounds: int) -> list[dict]:
                 found = encode(documents)
                 times[method].append(time.perf_counter() - began)
             check(split, found, tokenizer.special.end)
-    return [row(f"{model}, {unit}s: {method}", path.stat().st_size / 1e6, times["ours"], times[method]) for method in methods]
+    size = path.stat().st_size / 1e6
+    return [row(f"{model}, {unit}s: {method}", size, times["ours"], times[method]) for method in methods]
 
 
 def row(name: str, size: float, mine: list[float], theirs: list[float]) -> dict:

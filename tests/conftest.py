@@ -8,7 +8,7 @@ import os
 # make small models a hundred times slower.
 os.environ["OMP_NUM_THREADS"] = "1"
 
-import pytest  # noqa: E402
+import pytest
 
 
 @pytest.fixture(scope="session", autouse=True)

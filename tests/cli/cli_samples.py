@@ -23,8 +23,8 @@ class Outcome(NamedTuple):
 
 def outcome(run: Path) -> dict[str, bytes]:
     """The bytes that must not depend on what happened on the way: the model and the last state."""
-    last = max((run / "state").glob("step-*"))
-    return {str(path.relative_to(run)): path.read_bytes() for path in [run / "model.safetensors", *sorted(last.iterdir())]}
+    paths = [run / "model.safetensors", *sorted(max((run / "state").glob("step-*")).iterdir())]
+    return {str(path.relative_to(run)): path.read_bytes() for path in paths}
 
 
 def assert_refused(found: Outcome, *parts: object) -> None:

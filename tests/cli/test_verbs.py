@@ -44,8 +44,8 @@ def test_a_preset_as_toml_is_the_preset(command, tmp_path, name):
 def test_train_makes_a_whole_run_folder_and_quietly_says_nothing(command, training, tmp_path):
     out = tmp_path / "out"
     assert assert_done(command(*training, "--out", out)) == (0, "", "")
-    names = {path.name for path in out.iterdir()} - {".lock"}
-    assert names == {"config.json", "log.jsonl", "model.safetensors", "report.html", "scores.json", "state", "tokenizers"}
+    wanted = ".lock config.json log.jsonl model.safetensors report.html scores.json state tokenizers"
+    assert sorted(path.name for path in out.iterdir()) == wanted.split()
     assert sorted(path.name for path in (out / "state").iterdir()) == ["step-000003", "step-000006"]
     steps = [json.loads(line)["step"] for line in (out / "log.jsonl").read_text().splitlines()]
     assert steps == [1, 2, 3, 3, 4, 5, 6, 6]  # evaluations have a line of their own
@@ -175,8 +175,8 @@ def test_eval_repeats_the_scores_of_training(command, run):
 
 def test_eval_of_another_split_is_kept_beside(command, run):
     assert_done(command("eval", run, "--split", "valid"))
-    signatures = {score["signature"] for score in json.loads((run / "scores.json").read_text())}
-    assert {part for one in signatures for part in one.split("|") if part.startswith("split:")} == {"split:test", "split:valid"}
+    signatures = " ".join(score["signature"] for score in json.loads((run / "scores.json").read_text()))
+    assert signatures.count("|split:test|") == signatures.count("|split:valid|") == 2
 
 
 def test_eval_of_a_text_is_the_score_of_its_documents(command, run, tmp_path):
@@ -273,7 +273,8 @@ def test_a_tokenizer_goes_there_and_back(command, corpus, tmp_path, model):
     assert set(encoded) == {"ids", "pieces", "offsets"} and encoded["offsets"][-1][1] == 5
     ids = assert_done(command("tokenizer", "encode", path, "12 34")).out
     assert ids == f"{' '.join(map(str, encoded['ids']))}\n"
-    assert assert_done(command("tokenizer", "encode", path, "--pieces", "12 34")).out == f"{' '.join(encoded['pieces'])}\n"
+    pieces = assert_done(command("tokenizer", "encode", path, "--pieces", "12 34")).out
+    assert pieces == f"{' '.join(encoded['pieces'])}\n"
     assert assert_done(command("tokenizer", "decode", path, ids.strip())).out == "12 34\n"
     about = json.loads(assert_done(command("tokenizer", "info", path, "--text", corpus, "--json")).out)
     assert about["kind"] == model and about["unknown_share"] == 0.0 and about["sample"] == str(corpus)
