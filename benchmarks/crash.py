@@ -1,4 +1,4 @@
-"""Kill training 200 times at random instants, continue each time, and compare the last bytes with an undisturbed run."""
+"""Kill training 200 times at random instants, continue it, and compare the last bytes with an undisturbed run."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ import time
 from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).parents[1] / "tests" / "training"))
-from test_crash import PRECISIONS, Harness, outcome  # noqa: E402 - the tests' own harness
+from test_crash import PRECISIONS, Harness, outcome
 
 
 def kill(precision: str, wanted: int, draw: random.Random, folder: Path) -> tuple[int, int]:
@@ -46,8 +46,16 @@ def main() -> None:
         with tempfile.TemporaryDirectory() as folder:
             killed, alike = kill(precision, 20 if options.quick else 100, draw, Path(folder))
         print(f"{precision:8} killed {killed}, byte-identical after resume {alike}", flush=True)
-        rows.append({"name": f"{precision}: runs byte-identical after a kill", "ours": alike, "peer": killed,
-                     "ratio": alike / killed, "target": 1.0, "unit": "runs"})
+        rows.append(
+            {
+                "name": f"{precision}: runs byte-identical after a kill",
+                "ours": alike,
+                "peer": killed,
+                "ratio": alike / killed,
+                "target": 1.0,
+                "unit": "runs",
+            }
+        )
     if options.json:
         print(json.dumps({"rows": rows}))
 

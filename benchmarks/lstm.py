@@ -128,7 +128,7 @@ def ours(width: int, tied: bool, bf16: bool, text: np.ndarray) -> Model:
     precision = "bf16" if bf16 else "float32"
     config = schema.Train(optimizer=optimizer, schedule=schedule, precision=precision, evaluate=10**9, save=10**9)
     folder = Path(tempfile.mkdtemp())
-    trainer = Trainer(Job(system, config, 10**9, Given(), None, folder, {}, 1, Devices(), Quiet()))
+    trainer = Trainer(Job(system, config, 10**9, Given(), None, folder, {"config": ""}, 1, Devices(), Quiet()))
     trainer.start()
     atexit.register(shutil.rmtree, folder)
     atexit.register(trainer.close)

@@ -96,6 +96,7 @@ def start(choice: Choice, out: Path | str | None = None, style: Style = "quiet")
     run = Run(out or free_name(Path("runs"), choice.name.replace(":", "-")))
     order = _order(choice.name, _settled(choice.config), run, style)
     if not run.exists:
+        _refuse_used(run.path)
         return family(order.config).fit(order)
     if run.record.asked != order.asked:
         raise FirthError(
@@ -146,6 +147,13 @@ def _names(text: str | Path | Iterable[str]) -> tuple[str, ...]:
     from firth.data.sources import kept
 
     return (str(text),) if isinstance(text, (str, Path)) else (kept(text, default_cache() / "spool"),)
+
+
+def _refuse_used(path: Path) -> None:
+    """A run gets a folder of its own; what an early crash leaves in it does not count."""
+    found = [entry.name for entry in path.iterdir()] if path.is_dir() else []
+    if any(name != "tokenizers" and not name.startswith(".") for name in found):
+        raise FirthError("this folder has other things in it", where=path, do="choose an empty or a new one with --out")
 
 
 def _full_name(short: str) -> str:

@@ -97,7 +97,7 @@ def test_empty_standard_input_is_refused(command, training, tmp_path):
         (["train", "lstm-lm", "--set", "width"], "cannot read setting 'width'; write it as key=value, such as"),
         (["train", "lstm-lm", "--width", "wide"], "backbone.width = wide: expected int"),
         (["train", "lstm-lm", "--width", "0"], "backbone.width = 0: must be at least 1"),
-        (["train", "lstm-lm", "--rate", "nan"], "train.optimizer.rate = nan: not a number"),
+        (["train", "lstm-lm", "--rate", "nan"], "train.optimizer.rate = nan: not a finite number"),
         (["train", "lstm-lm", "--tokenizer", "letters"], "tokenizer.model = letters: not one of char, byte, word"),
         (["train", "lstm-lm", "--budget", "long"], "train.budget = 'long': not a budget; write 90s, 2m, 1.5h, 500"),
         (["train", "lstm-lm", "--set", "backbone=3"], "backbone is a group of settings; set backbone.kind or one of"),
@@ -148,9 +148,8 @@ def test_a_wrong_recipe_is_named_with_its_file(command, tmp_path, content, said)
         "train.threads=99999",
     ],
 )
-@pytest.mark.xfail(reason="config: these are not checked at the edge", strict=True)
 def test_a_value_beyond_all_limits_is_refused_at_once(setting):
-    with pytest.raises(FirthError, match=setting.split("=")[0].removesuffix(".x")):
+    with pytest.raises(FirthError, match=setting.replace("=", ".").split(".")[0]):
         choose("lstm-lm", [setting])
 
 
@@ -165,7 +164,7 @@ def test_a_model_beyond_all_memory_is_refused(command, training, tmp_path):
         (["--top-p", "0"], "top_p = 0.0: must be above 0.0"),
         (["--top-p", "1.5"], "top_p = 1.5: must be at most 1.0"),
         (["--temperature", "-1"], "temperature = -1.0: must be at least 0.0"),
-        (["--temperature", "nan"], "temperature = nan: not a number"),
+        (["--temperature", "nan"], "temperature = nan: not a finite number"),
         (["--top-k", "-1"], "top_k = -1: must be at least 0"),
         (["--count", "0"], "Invalid value for '--count'"),
         (["--seed", "x"], "Invalid value for '--seed'"),
@@ -232,7 +231,6 @@ def test_a_damaged_run_is_refused_with_its_file(command, run, verb, name, damage
     assert {path: path.read_bytes() for path in run.rglob("*") if path.is_file()} == before
 
 
-@pytest.mark.xfail(reason="weights: the checksum does not cover the header", strict=True)
 def test_a_wrong_byte_in_the_header_of_the_weights_is_refused(command, run):
     path = run / "model.safetensors"
     whole = path.read_bytes()
@@ -273,7 +271,6 @@ def test_without_any_whole_checkpoint_the_run_starts_over_and_ends_the_same(comm
     assert outcome(run) == outcome(trained)
 
 
-@pytest.mark.xfail(reason="loop: a checkpoint does not know its config.json", strict=True)
 @pytest.mark.parametrize("change", [('"width": 16', '"width": 18'), ('"rate": 0.005', '"rate": 0.5')])
 def test_an_edited_run_is_not_continued(command, run, change):
     """Whether the weights still fit or not: a run is one configuration."""
@@ -284,7 +281,6 @@ def test_an_edited_run_is_not_continued(command, run, change):
     assert_refused(command("train", run, "--quiet"), "config.json", "restore")
 
 
-@pytest.mark.xfail(reason="loop: a finished run does not look whether its best weights are there", strict=True)
 @pytest.mark.parametrize("damage", [flip, Path.unlink])
 def test_lost_weights_come_back_by_continuing_as_the_message_says(command, run, trained, damage):
     damage(run / "model.safetensors")

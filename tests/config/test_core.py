@@ -37,20 +37,23 @@ def test_a_kind_is_chosen_by_name_and_starts_from_its_defaults():
     assert config.batching == Packed(length=64)
 
 
-@pytest.mark.parametrize(("setting", "says"), [
-    ("backbone.widht=3", "unknown key 'backbone.widht'; did you mean 'backbone.width'?"),
-    ("bakcbone.width=3", "unknown key 'bakcbone'; did you mean 'backbone'?"),
-    ("backbone.width=0", "backbone.width = 0: must be at least 1"),
-    ("backbone.width=2.5", "backbone.width = 2.5: expected int"),
-    ("backbone.dropout=1.5", "backbone.dropout = 1.5: must be at most 0.95"),
-    ("train.optimizer.rate=0", "train.optimizer.rate = 0.0: must be above 0.0"),
-    ("train.optimizer.rate=nan", "train.optimizer.rate = nan: not a number"),
-    ("tokenizer.model=bep", "tokenizer.model = bep: not one of char, byte"),
-    ("batching.kind=packt", "batching: unknown kind 'packt'; did you mean 'packed'?"),
-    ("head.tied=perhaps", "head.tied = perhaps: expected bool"),
-    ("backbone=lstm", "backbone is a group of settings; set backbone.kind or one of its keys"),
-    ("width", "cannot read setting 'width'; write it as key=value"),
-])
+@pytest.mark.parametrize(
+    ("setting", "says"),
+    [
+        ("backbone.widht=3", "unknown key 'backbone.widht'; did you mean 'backbone.width'?"),
+        ("bakcbone.width=3", "unknown key 'bakcbone'; did you mean 'backbone'?"),
+        ("backbone.width=0", "backbone.width = 0: must be at least 1"),
+        ("backbone.width=2.5", "backbone.width = 2.5: expected int"),
+        ("backbone.dropout=1.5", "backbone.dropout = 1.5: must be at most 0.95"),
+        ("train.optimizer.rate=0", "train.optimizer.rate = 0.0: must be above 0.0"),
+        ("train.optimizer.rate=nan", "train.optimizer.rate = nan: not a finite number"),
+        ("tokenizer.model=bep", "tokenizer.model = bep: not one of char, byte"),
+        ("batching.kind=packt", "batching: unknown kind 'packt'; did you mean 'packed'?"),
+        ("head.tied=perhaps", "head.tied = perhaps: expected bool"),
+        ("backbone=lstm", "backbone is a group of settings; set backbone.kind or one of its keys"),
+        ("width", "cannot read setting 'width'; write it as key=value"),
+    ],
+)
 def test_a_wrong_setting_is_one_helpful_line(setting, says):
     with pytest.raises(FirthError, match=re.escape(says)) as caught:
         override(Neural(), [setting])

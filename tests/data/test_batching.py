@@ -82,8 +82,11 @@ def test_inputs_are_the_targets_one_earlier():
 
 def test_a_long_document_is_cut_and_goes_on():
     split = split_of([[10, 11, 12, 13, 14], [20]])
-    rows = {tuple(row) for batch in batches(Bucketed(tokens=100, length=4), split, SPECIAL, 1).once()
-            for row in batch.streams["text"].ids.tolist()}
+    rows = {
+        tuple(row)
+        for batch in batches(Bucketed(tokens=100, length=4), split, SPECIAL, 1).once()
+        for row in batch.streams["text"].ids.tolist()
+    }
     assert rows == {(2, 10, 11, 12), (13, 14, 0, 0), (2, 20, 0, 0)}
 
 
@@ -129,8 +132,11 @@ def test_the_stream_from_any_cursor_is_the_same(kind):
 def test_epochs_and_seeds_differ(kind):
     split = split_of([[7 + i, 8 + i, 9 + i] for i in range(30)])
     first = batches(kind, split, SPECIAL, 1)
-    texts = {str(made.batch(Cursor(epoch, 0)).streams["text"].ids.tolist())
-             for made in (first, batches(kind, split, SPECIAL, 2)) for epoch in (0, 1)}
+    texts = {
+        str(made.batch(Cursor(epoch, 0)).streams["text"].ids.tolist())
+        for made in (first, batches(kind, split, SPECIAL, 2))
+        for epoch in (0, 1)
+    }
     assert len(texts) == 4
 
 

@@ -201,8 +201,7 @@ def isfinite_text(world, text):
 
 
 GOOD = (
-    "Anna is a happy baker from Oslo. She saw the dogs that the cat likes. "
-    "The dogs that the cat likes see some keys."
+    "Anna is a happy baker from Oslo. She saw the dogs that the cat likes. The dogs that the cat likes see some keys."
 )
 
 

@@ -11,16 +11,19 @@ from firth.types import Batch, State, Tokens
 LOGITS = torch.tensor([[2.0, 1.0, 0.0]])
 
 
-@pytest.mark.parametrize(("how", "expected"), [
-    (Sampling(), [0.6652, 0.2447, 0.0900]),
-    (Sampling(temperature=0.5), [0.8668, 0.1173, 0.0159]),
-    (Sampling(top_p=0.9), [0.7311, 0.2689, 0.0]),
-    (Sampling(top_k=2), [0.7311, 0.2689, 0.0]),
-    (Sampling(top_k=1), [1.0, 0.0, 0.0]),
-    (Sampling(top_p=0.01), [1.0, 0.0, 0.0]),
-    (Sampling(temperature=0.0), [1.0, 0.0, 0.0]),
-    (Sampling(top_k=2, top_p=0.7), [1.0, 0.0, 0.0]),  # top-p looks at what top-k left: .7311 reaches .7 alone
-])
+@pytest.mark.parametrize(
+    ("how", "expected"),
+    [
+        (Sampling(), [0.6652, 0.2447, 0.0900]),
+        (Sampling(temperature=0.5), [0.8668, 0.1173, 0.0159]),
+        (Sampling(top_p=0.9), [0.7311, 0.2689, 0.0]),
+        (Sampling(top_k=2), [0.7311, 0.2689, 0.0]),
+        (Sampling(top_k=1), [1.0, 0.0, 0.0]),
+        (Sampling(top_p=0.01), [1.0, 0.0, 0.0]),
+        (Sampling(temperature=0.0), [1.0, 0.0, 0.0]),
+        (Sampling(top_k=2, top_p=0.7), [1.0, 0.0, 0.0]),  # top-p looks at what top-k left: .7311 reaches .7 alone
+    ],
+)
 def test_temperature_top_k_and_top_p(how, expected):
     assert distribution(LOGITS.log_softmax(-1), how)[0].tolist() == pytest.approx(expected, abs=5e-5)
 

@@ -28,7 +28,9 @@ def test_padding_comes_after_the_end_and_is_not_predicted():
     assert target.weight.sum() == 17
 
 
-@pytest.mark.parametrize(("width", "inputs", "depth", "count"), [(128, 1, 1, 67_072), (128, 64, 4, 495_616), (64, 64, 1, 33_280)])
+@pytest.mark.parametrize(
+    ("width", "inputs", "depth", "count"), [(128, 1, 1, 67_072), (128, 64, 4, 495_616), (64, 64, 1, 33_280)]
+)
 def test_parameters_of_lstm_layers(width, inputs, depth, count):
     layers = RecurrentLayers(Recurrent(width=width, depth=depth), inputs)
     assert sum(p.numel() for p in layers.parameters()) == count

@@ -16,8 +16,8 @@ from pathlib import Path
 import torch  # noqa: F401 - imported before the fork, used after it
 
 import firth
-import firth.families.neural  # noqa: F401
-import firth.training.loop  # noqa: F401
+import firth.families.neural
+import firth.training.loop
 from firth.runs import checkpoints, files
 
 

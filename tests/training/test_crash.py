@@ -12,8 +12,15 @@ from pathlib import Path
 import pytest
 
 SETTINGS = {
-    "tokenizer.model": "byte", "backbone.width": 16, "batching.rows": 4, "batching.length": 8, "train.threads": 1,
-    "train.budget": "9 steps", "train.evaluate": 3, "train.save": 3, "train.schedule.warmup": 2,
+    "tokenizer.model": "byte",
+    "backbone.width": 16,
+    "batching.rows": 4,
+    "batching.length": 8,
+    "train.threads": 1,
+    "train.budget": "9 steps",
+    "train.evaluate": 3,
+    "train.save": 3,
+    "train.schedule.warmup": 2,
 }
 PRECISIONS = ("float32", "bf16")
 
@@ -24,8 +31,13 @@ class Harness:
     def __init__(self, root: Path, precision: str) -> None:
         environment = {**os.environ, "FIRTH_CACHE": str(root / "cache")}
         self.root, self.settings = root, {**SETTINGS, "train.precision": precision}
-        self.process = subprocess.Popen([sys.executable, str(Path(__file__).with_name("crash.py"))], env=environment,
-                                        stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+        self.process = subprocess.Popen(
+            [sys.executable, str(Path(__file__).with_name("crash.py"))],
+            env=environment,
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            text=True,
+        )
 
     def run(self, name: str, **job) -> int:
         """Train in a folder; the wait status of the process that did."""
@@ -44,7 +56,9 @@ class Harness:
 def outcome(run: Path) -> dict[str, bytes]:
     """The bytes that must not depend on interruptions: the model and the last state."""
     last = max((run / "state").glob("step-*"))
-    return {str(path.relative_to(run)): path.read_bytes() for path in [run / "model.safetensors", *sorted(last.iterdir())]}
+    return {
+        str(path.relative_to(run)): path.read_bytes() for path in [run / "model.safetensors", *sorted(last.iterdir())]
+    }
 
 
 @pytest.fixture(scope="module", params=PRECISIONS)

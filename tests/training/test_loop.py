@@ -23,7 +23,9 @@ from firth.training.loop import Evaluation, Job, Trainer, train
 
 SPECIAL = Special(pad=0, unknown=1, start=2, end=3, mask=4, cls=5, sep=6)
 CONFIG = Neural(
-    batching=Contiguous(rows=4, length=8), input=TokenInput(), backbone=Recurrent(width=12, depth=2),
+    batching=Contiguous(rows=4, length=8),
+    input=TokenInput(),
+    backbone=Recurrent(width=12, depth=2),
     train=Train(budget="6 steps", evaluate=3, save=3, threads=1),
 )
 
@@ -49,8 +51,18 @@ def job(folder, *settings, evaluate=None, system=None, progress=None):
     made = batches(config.batching, text(), SPECIAL, config.seed)
     steps = int(config.train.budget.split()[0])
     values = evaluate or (lambda: Evaluation(1.0, "perplexity", math.e))
-    return Job(system or build(config, 40), config.train, steps, made, values, folder, {"config": "", "tokenizers": {}},
-               config.seed, Devices(), progress or Says())
+    return Job(
+        system or build(config, 40),
+        config.train,
+        steps,
+        made,
+        values,
+        folder,
+        {"config": "", "tokenizers": {}},
+        config.seed,
+        Devices(),
+        progress or Says(),
+    )
 
 
 def weights(made):
@@ -109,8 +121,9 @@ def test_dropout_repeats_with_the_seed_and_differs_between_steps(tmp_path):
 
 
 def test_training_leaves_the_callers_random_state_and_settings_alone(tmp_path):
-    threads, mode = torch.get_num_threads(), torch.get_deterministic_debug_mode()
-    trained(tmp_path / "run")
+    threads, mode, state = torch.get_num_threads(), torch.get_deterministic_debug_mode(), torch.get_rng_state()
+    trained(tmp_path / "run", "backbone.dropout=0.5")
+    assert torch.equal(state, torch.get_rng_state())
     assert (torch.get_num_threads(), torch.get_deterministic_debug_mode()) == (threads, mode)
 
 
@@ -156,8 +169,30 @@ def test_the_guard_gives_up_with_one_line(tmp_path):
             terms, state = self.system(batch, state)
             return [term._replace(sum=term.sum * math.inf) for term in terms], state
 
-    with pytest.raises(FirthError, match="the loss is not a number at step 1.*lower train.optimizer.rate"):
+    with pytest.raises(FirthError, match=r"the loss is not a number at step 1.*lower train.optimizer.rate"):
         trained(tmp_path / "run", system=Hopeless(build(CONFIG, 40)))
+
+
+def test_a_ruined_weight_is_not_saved_as_the_last_good_one(tmp_path):
+    """A step that ruins a weight just before a checkpoint is undone too."""
+
+    class Ruined(torch.nn.Module):
+        def __init__(self, system):
+            super().__init__()
+            self.system, self.objective, self.steps = system, system.objective, 0
+
+        def forward(self, batch, state=None):
+            terms, state = self.system(batch, state)
+            self.steps += 1
+            if self.steps == 3:
+                self.system.input.weight.data[39] = math.inf  # a token the batch may not even have
+            return terms, state
+
+    with devices(CONFIG.train):
+        made = job(tmp_path / "run", system=Ruined(build(CONFIG, 41)))
+        position = train(made)
+    assert position.finished and position.guard == 0.5
+    assert all(bool(p.isfinite().all()) for p in made.system.parameters())
 
 
 def test_an_exploding_gradient_does_not_touch_the_weights(tmp_path):
@@ -211,8 +246,15 @@ def test_two_checkpoints_are_kept(tmp_path):
 
 def test_a_finished_run_does_nothing_more(tmp_path):
     documents = [f"{n} plus one is {n + 1}" for n in range(60)]
-    settings = {"tokenizer.model": "byte", "backbone.width": 8, "batching.rows": 2, "batching.length": 8,
-                "train.budget": "4 steps", "train.evaluate": 2, "train.save": 2}
+    settings = {
+        "tokenizer.model": "byte",
+        "backbone.width": 8,
+        "batching.rows": 2,
+        "batching.length": 8,
+        "train.budget": "4 steps",
+        "train.evaluate": 2,
+        "train.save": 2,
+    }
     model = firth.train("lstm-lm:tiny", text=documents, out=tmp_path / "run", settings=settings)
     before = model.run.weights.stat().st_mtime_ns
     again = firth.resume(tmp_path / "run")

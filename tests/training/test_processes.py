@@ -8,8 +8,18 @@ from pathlib import Path
 
 import pytest
 
-SETTINGS = ["tokenizer.model=byte", "backbone.width=16", "backbone.dropout=0", "input.dropout=0", "batching.rows=4",
-            "batching.length=8", "train.evaluate=3", "train.save=3", "train.threads=1", "train.accumulate=2"]
+SETTINGS = [
+    "tokenizer.model=byte",
+    "backbone.width=16",
+    "backbone.dropout=0",
+    "input.dropout=0",
+    "batching.rows=4",
+    "batching.length=8",
+    "train.evaluate=3",
+    "train.save=3",
+    "train.threads=1",
+    "train.accumulate=2",
+]
 
 
 def run(processes: int, folder: Path, steps: int) -> list[float]:
@@ -18,8 +28,22 @@ def run(processes: int, folder: Path, steps: int) -> list[float]:
     text.write_text("\n".join(f"{n} and {n + 1} make {2 * n + 1}" for n in range(200)))
     sets = [part for setting in [*SETTINGS, f"train.budget={steps} steps"] for part in ("--set", setting)]
     launch = ["-m", "torch.distributed.run", "--nproc-per-node", str(processes), "--master-port", "29731"]
-    command = [sys.executable, *(launch if processes > 1 else []), "-m", "firth", "train", "lstm-lm:tiny",
-               "--text", str(text), "--document", "line", "--out", str(folder), "--quiet", *sets]
+    command = [
+        sys.executable,
+        *(launch if processes > 1 else []),
+        "-m",
+        "firth",
+        "train",
+        "lstm-lm:tiny",
+        "--text",
+        str(text),
+        "--document",
+        "line",
+        "--out",
+        str(folder),
+        "--quiet",
+        *sets,
+    ]
     environment = {**os.environ, "FIRTH_CACHE": str(folder.parent / "cache"), "OMP_NUM_THREADS": "1"}
     subprocess.run(command, check=True, env=environment, capture_output=True, timeout=120)
     lines = map(json.loads, (folder / "log.jsonl").read_text().splitlines())

@@ -10,12 +10,23 @@ from firth.runs.budget import Budget, parse
 from firth.training.schedule import after_evaluation, share
 
 
-@pytest.mark.parametrize(("shape", "step", "expected"), [
-    ("constant", 7, 1.0), ("constant", 99, 1.0), ("plateau", 50, 1.0),
-    ("linear", 10, 1.0), ("linear", 55, 0.5), ("linear", 100, 0.0),
-    ("cosine", 10, 1.0), ("cosine", 55, 0.5), ("cosine", 100, 0.0),
-    ("inverse-sqrt", 10, 1.0), ("inverse-sqrt", 40, 0.5), ("inverse-sqrt", 90, 1 / 3),
-])
+@pytest.mark.parametrize(
+    ("shape", "step", "expected"),
+    [
+        ("constant", 7, 1.0),
+        ("constant", 99, 1.0),
+        ("plateau", 50, 1.0),
+        ("linear", 10, 1.0),
+        ("linear", 55, 0.5),
+        ("linear", 100, 0.0),
+        ("cosine", 10, 1.0),
+        ("cosine", 55, 0.5),
+        ("cosine", 100, 0.0),
+        ("inverse-sqrt", 10, 1.0),
+        ("inverse-sqrt", 40, 0.5),
+        ("inverse-sqrt", 90, 1 / 3),
+    ],
+)
 def test_shapes_after_a_warm_up_of_ten(shape, step, expected):
     assert share(Schedule(shape=shape, warmup=0 if shape == "constant" else 10), step, 100) == pytest.approx(expected)
 
@@ -38,10 +49,17 @@ def test_a_plateau_is_left_after_patience():
     assert after_evaluation(Schedule(shape="cosine"), 1.0, stale=9) == 1.0
 
 
-@pytest.mark.parametrize(("text", "expected"), [
-    ("90s", Budget(90, "seconds")), ("2m", Budget(120, "seconds")), ("1.5h", Budget(5400, "seconds")),
-    ("500 steps", Budget(500, "steps")), ("1 step", Budget(1, "steps")), ("13 epochs", Budget(13, "epochs")),
-])
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("90s", Budget(90, "seconds")),
+        ("2m", Budget(120, "seconds")),
+        ("1.5h", Budget(5400, "seconds")),
+        ("500 steps", Budget(500, "steps")),
+        ("1 step", Budget(1, "steps")),
+        ("13 epochs", Budget(13, "epochs")),
+    ],
+)
 def test_budgets_are_read_as_people_write_them(text, expected):
     found = parse(text)
     assert found.unit == expected.unit
@@ -50,5 +68,5 @@ def test_budgets_are_read_as_people_write_them(text, expected):
 
 @pytest.mark.parametrize("text", ["", "2", "two minutes", "0s", "-3 steps", "3 days"])
 def test_other_budgets_are_refused(text):
-    with pytest.raises(FirthError, match="write 90s, 2m, 1.5h, 500 steps or 13 epochs"):
+    with pytest.raises(FirthError, match=r"write 90s, 2m, 1.5h, 500 steps or 13 epochs"):
         parse(text)

@@ -27,9 +27,8 @@ def with_settings(command: Callable[..., None]) -> Callable[..., None]:
     """Give a command a flag for every short setting; it receives them, with those of --set, as `settings`."""
 
     def wrapped(**given: Any) -> None:
-        flags = [f"{full}={given.pop(short)}" for short, full in SHORT.items() if given[short] is not None]
-        unset = [given.pop(short) for short in SHORT if short in given]
-        assert not any(unset)
+        values = {full: given.pop(short) for short, full in SHORT.items()}
+        flags = [f"{full}={value}" for full, value in values.items() if value is not None]
         command(settings=[*flags, *(given.pop("set_") or [])], **given)
 
     own = [p for p in inspect.signature(command, eval_str=True).parameters.values() if p.name != "settings"]

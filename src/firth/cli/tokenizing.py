@@ -111,4 +111,7 @@ def _load(path: Path):
 
 
 def _lines(text: str) -> Iterable[str]:
-    return (line.rstrip("\n") for line in sys.stdin) if text == "-" else [text]
+    if text != "-":
+        return [text]
+    sys.stdin.reconfigure(errors="replace")
+    return (line.rstrip("\n") for line in sys.stdin)

@@ -14,6 +14,8 @@ import typer
 from firth import api
 from firth.cli.options import with_settings
 from firth.errors import FirthError
+from firth.metrics.score import parts
+from firth.presets import PRESETS
 
 
 @with_settings
@@ -29,7 +31,8 @@ def train(
 ) -> None:
     """Train a preset on a text; continue a run that was interrupted."""
     style = "quiet" if quiet else "json" if as_json else "auto"
-    if Path(what).is_dir() or (os.sep in what and not what.endswith(".toml")):
+    is_preset = what.partition(":")[0] in PRESETS
+    if not is_preset and (Path(what).is_dir() or (os.sep in what and not what.endswith(".toml"))):
         if settings or out or plan:
             raise FirthError("a run is continued as it was begun", where=what, do="leave out the other options")
         _finish(lambda: api.resume(what, progress=style), style)
@@ -57,7 +60,9 @@ def _finish(work: Callable[[], Any], style: str) -> None:
     elif style != "quiet":
         for score in scores:
             value = "n/a" if score["value"] is None else f"{score['value']:.4g}"
-            print(f"test {score['name'].replace('_', ' ')}: {value}  [{score['signature']}]")
+            print(
+                f"{parts(score['signature'])['split']} {score['name'].replace('_', ' ')}: {value}  [{score['signature']}]"
+            )
         print(f'run folder: {model.run.path}  (firth run {model.run.path} "a prompt"; {model.run.path}/report.html)')
 
 

@@ -61,5 +61,6 @@ def _inputs(text: str) -> Iterator[str]:
     if text != "-":
         yield text
         return
+    sys.stdin.reconfigure(errors="replace")
     for line in sys.stdin:
         yield line.rstrip("\n")

@@ -7,6 +7,7 @@ their class variable `kind`. Limits are declared with `bounded` and checked wher
 from __future__ import annotations
 
 import json
+import math
 import tomllib
 import types
 from collections.abc import Iterable, Mapping
@@ -25,6 +26,11 @@ def bounded(
 ) -> Any:
     """A numeric field with limits: `least` and `most` are allowed values, `above` is not."""
     return field(default=default, metadata={"least": least, "most": most, "above": above})
+
+
+def several(default: tuple[float, ...], *, least: float, most: float) -> Any:
+    """A field of as many numbers as its default has, each within the limits."""
+    return field(default=default, metadata={"least": least, "most": most, "count": len(default)})
 
 
 def to_dict(config: Any) -> dict[str, Any]:
@@ -88,7 +94,7 @@ def _choose(expected: Any, current: Any, values: Mapping[str, Any], path: str) -
     table = {getattr(option, "kind", option.__name__): option for option in _options(expected)}
     name = values.get("kind")
     if name is not None:
-        if name not in table:
+        if not isinstance(name, str) or name not in table:
             raise unknown("kind", str(name), table, where=path or "configuration")
         return table[str(name)]
     if current is not None:
@@ -138,12 +144,14 @@ def _plain(hint: Any, value: Any, path: str) -> Any:
             raise FirthError(f"{path} = {value!s}: not one of {', '.join(map(str, choices))}")
         return next(choice for choice in choices if choice == value)
     if get_origin(hint) is tuple:
-        items = value.split(",") if isinstance(value, str) else value
+        items = value.split(",") if isinstance(value, _Text) else value
+        if not isinstance(items, (list, tuple)):
+            raise FirthError(f"{path} = {value!s}: expected a list")
         return tuple(_plain(get_args(hint)[0], _Text(v) if isinstance(value, _Text) else v, path) for v in items)
     try:
         return _scalar(hint, value)
-    except (ValueError, TypeError):
-        raise FirthError(f"{path} = {value!s}: expected {hint.__name__}") from None
+    except (ValueError, TypeError, OverflowError):
+        raise FirthError(f"{path} = {str(value)[:40]}: expected {hint.__name__}") from None
 
 
 def _scalar(hint: type, value: Any) -> Any:
@@ -169,10 +177,14 @@ def _refuse() -> Any:
 
 def _check(value: Any, limits: Mapping[str, Any], path: str) -> None:
     least, most, above = (limits.get(name) for name in ("least", "most", "above"))
+    if "count" in limits and len(value) != limits["count"]:
+        raise FirthError(f"{path}: expected {limits['count']} numbers, found {len(value)}")
+    for item in value if isinstance(value, tuple) else ():
+        _check(item, {name: limit for name, limit in limits.items() if name != "count"}, path)
     if not isinstance(value, (int, float)):
         return
-    if value != value:
-        raise FirthError(f"{path} = {value}: not a number")
+    if not math.isfinite(value):
+        raise FirthError(f"{path} = {value}: not a finite number")
     if least is not None and value < least:
         raise FirthError(f"{path} = {value}: must be at least {least}")
     if above is not None and value <= above:

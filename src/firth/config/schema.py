@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import ClassVar, Literal
 
-from firth.config.core import bounded
+from firth.config.core import bounded, several
 
 # --- text ---------------------------------------------------------------------------------------------------------
 
@@ -116,7 +116,7 @@ class Optimizer:
     name: Literal["sgd", "adam", "adamw", "adagrad"] = "adamw"
     rate: float = bounded(2e-3, above=0.0)
     momentum: float = bounded(0.0, least=0.0, most=1.0)  # sgd
-    betas: tuple[float, ...] = (0.9, 0.999)  # adam, adamw
+    betas: tuple[float, ...] = several((0.9, 0.999), least=0.0, most=0.999999)  # adam, adamw
     epsilon: float = bounded(1e-8, above=0.0)  # adam, adamw, adagrad
     decay: float = bounded(0.0, least=0.0)  # of the weights; norms, biases and other vectors are left alone
     clip: float = bounded(1.0, least=0.0)  # the gradient's norm at most; 0: no limit
@@ -146,7 +146,7 @@ class Train:
     evaluate_batches: int = bounded(0, least=0)  # of the validation text; 0: all
     save: int = bounded(0, least=0)  # steps between checkpoints; 0: about one a minute; every evaluation saves too
     patience: int = bounded(0, least=0)  # evaluations without a gain before stopping early; 0: never
-    threads: int = bounded(0, least=0)  # 0: all cores
+    threads: int = bounded(0, least=0, most=1024)  # 0: all cores
 
 
 @dataclass(frozen=True)
@@ -162,7 +162,7 @@ class Neural:
     head: LanguageHead = field(default_factory=LanguageHead)
     objective: Causal = field(default_factory=Causal)
     train: Train = field(default_factory=Train)
-    seed: int = bounded(1, least=0)
+    seed: int = bounded(1, least=0, most=2**63 - 1)
 
 
 System = Neural  # the union of all families' configurations, told apart by `kind`

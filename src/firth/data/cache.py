@@ -40,7 +40,7 @@ class Split:
     """One tokenised split: documents one after the other, each closed by [END]."""
 
     name: str
-    key: str
+    key: str  # a digest of its text, whatever the tokenizer
     ids: np.ndarray  # (tokens,) memory-mapped
     starts: np.ndarray  # (documents + 1,)
     tally: Tally
@@ -56,11 +56,10 @@ def tokenised(
     cache: Path, name: str, key: str, documents: Iterable[str], tokenizer: Tokenizer, *, account: bool
 ) -> Split:
     """The split from the cache, or tokenised now; `account` also records what is unknown or lost."""
-    full = files.digest(f"{FORMAT} {key} {tokenizer.hash}".encode())
-    place = cache / "tokens" / (full[:32] + ("-account" if account else ""))
+    place = cache / "tokens" / files.digest(f"{FORMAT} {key} {tokenizer.hash} {account}".encode())[:32]
     if not (place / "tally.json").exists():
         _build(place, documents, tokenizer, account)
-    return _open(place, name, full)
+    return _open(place, name, key)
 
 
 def _open(place: Path, name: str, key: str) -> Split:

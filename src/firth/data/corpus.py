@@ -45,6 +45,8 @@ class Documents:
         drawn = np.zeros(0, np.uint8)
         for index, document in enumerate(self.source):
             place = index % _BLOCK
+            if index == self.total:
+                raise FirthError("the text grew while it was read", where=self.source.describe(), do="run again")
             if place == 0:
                 drawn = assign(index, min(index + _BLOCK, self.total), self.total, *self.shares, self.seed)
             if drawn[place] == self.number:

@@ -85,8 +85,15 @@ KEPT = "documents:"  # before the path of a file of kept documents, in a list of
 
 
 def settled(names: Iterable[str], folder: Path) -> tuple[str, ...]:
-    """The same texts by names that can be opened again: standard input is read now and kept in `folder`."""
-    return tuple(str(spool.keep_bytes(_standard_input(), folder)) if name == "-" else name for name in names)
+    """The same texts by names that can be opened again, from anywhere: standard input is read now and kept."""
+    return tuple(_settled(name, folder) for name in names)
+
+
+def _settled(name: str, folder: Path) -> str:
+    if name == "-":
+        return str(spool.keep_bytes(_standard_input(), folder))
+    is_path = name.partition(":")[0] not in BUILT_IN and not name.startswith(KEPT)
+    return os.path.abspath(name) if is_path and name and Path(name).exists() else name  # noqa: PTH100 - keeps links
 
 
 def kept(documents: Iterable[str], folder: Path) -> str:

@@ -27,10 +27,12 @@ class Spooled:
 
     def __iter__(self) -> Iterator[str]:
         """The documents in their order."""
+        size = self.path.stat().st_size
         with self.path.open("rb") as file:
             while head := file.read(LENGTH.size):
-                body = file.read(LENGTH.unpack(head)[0]) if len(head) == LENGTH.size else b""
-                if not body:
+                length = LENGTH.unpack(head)[0] if len(head) == LENGTH.size else 0
+                body = file.read(length) if length <= size else b""
+                if len(body) < max(1, length):
                     raise FirthError("the spool file is damaged", where=self.path, do="delete it and start again")
                 yield body.decode()
 

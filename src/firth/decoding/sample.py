@@ -16,7 +16,7 @@ from firth.types import Batch, Stepper
 class Sampling:
     """How to choose from a distribution."""
 
-    temperature: float = bounded(1.0, least=0.0)  # 0: always the most probable token
+    temperature: float = bounded(1.0, least=0.0, most=1e6)  # 0: always the most probable token
     top_k: int = bounded(0, least=0)  # only the k most probable; 0: all
     top_p: float = bounded(
         1.0, above=0.0, most=1.0
@@ -36,7 +36,8 @@ def distribution(log_probabilities: Tensor, how: Sampling) -> Tensor:
     """The probabilities to draw from (rows, size)."""
     if how.temperature == 0.0:
         return torch.nn.functional.one_hot(log_probabilities.argmax(-1), log_probabilities.shape[-1]).double()
-    scaled, order = torch.sort(log_probabilities.double() / how.temperature, descending=True, stable=True)
+    relative = log_probabilities.double() - log_probabilities.max(-1, keepdim=True).values  # no overflow near 0
+    scaled, order = torch.sort(relative / how.temperature, descending=True, stable=True)
     probabilities = scaled.softmax(-1)
     if how.top_k:
         probabilities[:, how.top_k :] = 0.0

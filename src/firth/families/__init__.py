@@ -1,6 +1,6 @@
 """Model families: a configuration's type decides which module trains and loads it.
 
-A family module has `fit(job) -> model` and `load(run) -> model`; the model has the verbs its family offers.
+A family module has `fit(order) -> model` and `load(run) -> model`; the model has the verbs its family offers.
 """
 
 from __future__ import annotations

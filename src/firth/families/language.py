@@ -68,16 +68,18 @@ class LanguageModel:
         return self.evaluate(text, split)[1].value
 
     def _bits_per_byte(self, nats: float, part: Split) -> float | None:
-        if not part.tally.lossless:
+        replaced = self.config.data.errors == "replace" and all(
+            part.tally.histogram[byte] for byte in "\ufffd".encode()
+        )
+        if replaced or not part.tally.lossless:
             return None
         spelling = ByteModel(self.run.record.data["byte_counts"])
         extra = spelling.nats(part.tally.unknown, part.tally.unknown_count)
         return bits_per_byte(nats + extra, part.tally.bytes)
 
     def _signature(self, part: Split) -> dict[str, object]:
-        kind = self.config.tokenizer.model
         return {
-            "tok": f"{kind}/{self.tokenizer.hash[:8]}",
+            "tok": f"{self.tokenizer.kind}/{self.tokenizer.hash[:8]}",
             "ctx": self._context,
             "split": part.name,
             "data": part.key[:8],
@@ -99,7 +101,7 @@ class LanguageModel:
         return part
 
     def _other(self, text: str | Iterable[str], cache: Path) -> Split:
-        names = (text,) if isinstance(text, str) else (kept(text, cache / "spool"),)
+        names = str(text).split(",") if isinstance(text, (str, Path)) else (kept(text, cache / "spool"),)
         source = open_source(names, self.config.data, cache / "spool")
         return tokenised(cache, "given", Documents(source).key, source, self.tokenizer, account=True)
 
@@ -107,7 +109,7 @@ class LanguageModel:
 
     def score(self, texts: Sequence[str], *, whole: bool = True) -> list[float]:
         """Log-probability of each text in nats: as a whole document with its ending, or as a prefix of one."""
-        return [float(sum(row)) for row in self.token_scores(texts, whole=whole)]
+        return [float(row.sum(dtype=np.float64)) for row in self.token_scores(texts, whole=whole)]
 
     def token_scores(self, texts: Sequence[str], *, whole: bool = True) -> list[np.ndarray]:
         """Log-probability of each token of each text (and of [END], if whole)."""
@@ -135,10 +137,10 @@ class LanguageModel:
     ) -> list[str]:
         """Continuations of a prompt, the prompt included."""
         how = from_dict(Sampling, {"temperature": temperature, "top_k": top_k, "top_p": top_p})
-        return [
-            self.tokenizer.decode([*self._prompt(prompt)[1:], *found.ids])
-            for found in self.continuations(prompt, length, count, how, seed)
-        ]
+        read = self.tokenizer.ids(prompt)
+        shown = self.tokenizer.decode(read)  # what the model saw of the prompt: unknown text is not in it
+        texts = (self.tokenizer.decode([*read, *g.ids]) for g in self.continuations(prompt, length, count, how, seed))
+        return [prompt + text[len(shown) :] if text.startswith(shown) else text for text in texts]
 
     def continuations(self, prompt: str, length: int, count: int, how: Sampling, seed: int) -> list[Generated]:
         """Continuations as tokens with their log-probabilities."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -18,8 +19,10 @@ from firth.families.order import Order
 from firth.families.stepper import NeuralStepper
 from firth.metrics.language import perplexity
 from firth.report.page import write_report
+from firth.runs import checkpoints
 from firth.runs.budget import parse
 from firth.runs.folder import Record, Run
+from firth.runs.weights import read_note
 from firth.text.tokenizer import Tokenizer
 from firth.training.calibrate import Pace, Plan, measure, needed, plan, resolve
 from firth.training.checkpoint import load_model
@@ -29,6 +32,10 @@ from firth.types import Batch, Cursor
 
 POSITIONS_AT_ONCE = 1024  # whose whole distributions are held at a time
 EVALUATION_LENGTH = 256  # tokens read at once where one row carries its state: any length gives the same score
+
+
+# What a token's prediction looks back on. A recurrent network reads on over the documents packed into a row.
+_CONTEXTS = {schema.Contiguous: "carried", schema.Bucketed: "document/{}", schema.Packed: "packed/{}"}
 
 
 @dataclass(frozen=True)
@@ -66,6 +73,8 @@ def _fit(order: Order, place: Devices) -> None:
     prepared = _prepare(order, run.record.config, run)
     if place.leads:
         _compare_with_record(run.record, prepared, order)
+        _start_over_if_lost(order)
+    place.wait()
     note = {"config": run.config_digest(), "tokenizers": dict(run.record.tokenizers)}
     _check_rows(prepared, place)
     config = prepared.config.train
@@ -116,7 +125,7 @@ def _prepare(order: Order, config: schema.Neural, run: Run | None) -> Prepared:
     say(f"reading {', '.join(config.data.text)}")
     found = documents(config.data, config.seed, order.cache)
     tokenizer = run.tokenizer("text") if run else make_tokenizer(config.tokenizer, found["train"])
-    say(f"tokenizer: {config.tokenizer.model}, {tokenizer.size:,} tokens")
+    say(f"tokenizer: {tokenizer.kind}, {tokenizer.size:,} tokens")
     splits = tokenise(found, tokenizer, order.cache, say)
     if "valid" not in splits:
         raise FirthError("no validation text", do="set data.valid_share above 0, or give --valid")
@@ -142,6 +151,18 @@ def _compare_with_record(record: Record, prepared: Prepared, order: Order) -> No
     ]
     if differing:
         order.progress.say(f"resumed, not bit-exact: {', '.join(differing)}")
+
+
+def _start_over_if_lost(order: Order) -> None:
+    """A checkpoint does not hold the best weights: if their file is lost, only training again brings them back."""
+    place = checkpoints.newest(order.run.path)
+    if place is None or json.loads((place / "training.json").read_bytes())["best"] is None:
+        return
+    try:
+        read_note(order.run.weights)
+    except FirthError as error:
+        order.progress.say(f"{error.what}: training again from the start")
+        checkpoints.drop_after(order.run.path, None)
 
 
 def _check_rows(prepared: Prepared, place: Devices) -> None:
@@ -210,7 +231,7 @@ class NeuralEngine:
     @property
     def context(self) -> str:
         """What a token's prediction may look back on, for the signature."""
-        return "carried" if isinstance(self.batching, schema.Contiguous) else f"document/{self.batching.length}"
+        return _CONTEXTS[type(self.batching)].format(self.batching.length)
 
     def nats(self, split: Split) -> float:
         """The negative log-likelihood of a split."""

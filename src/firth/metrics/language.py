@@ -9,7 +9,8 @@ from dataclasses import dataclass
 
 def perplexity(nats: float, tokens: float) -> float:
     """exp of the mean negative log-likelihood per token, [END] counted."""
-    return math.exp(min(nats / tokens, 700.0))
+    mean = nats / tokens
+    return math.exp(mean) if mean < 700.0 else math.inf
 
 
 def bits_per_byte(nats: float, size: int) -> float:

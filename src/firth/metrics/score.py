@@ -25,3 +25,8 @@ class Score:
 def signature(parts: Mapping[str, object]) -> str:
     """How a number came about, in sacrebleu's manner: `tok:word/1a2b|ctx:carried|…|firth:0.1.0`."""
     return "|".join(f"{name}:{value}" for name, value in {**parts, "firth": firth.__version__}.items())
+
+
+def parts(signature: str) -> dict[str, str]:
+    """The inverse of `signature`."""
+    return dict(part.partition(":")[::2] for part in signature.split("|"))

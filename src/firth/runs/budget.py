@@ -8,6 +8,7 @@ from typing import Literal
 
 from firth.errors import FirthError
 
+_MOST = 1e12
 _SECONDS = {"s": 1.0, "m": 60.0, "h": 3600.0}
 _PATTERN = re.compile(r"\s*(\d+(?:\.\d+)?)\s*(s|m|h|steps?|epochs?)\s*")
 
@@ -23,7 +24,7 @@ class Budget:
 def parse(text: str) -> Budget:
     """Read `90s`, `2m`, `1.5h`, `500 steps` or `13 epochs`."""
     match = _PATTERN.fullmatch(text)
-    if not match or float(match[1]) <= 0:
+    if not match or not 0 < float(match[1]) < _MOST:
         raise FirthError(f"train.budget = {text!r}: not a budget", do="write 90s, 2m, 1.5h, 500 steps or 13 epochs")
     amount, unit = float(match[1]), match[2]
     if unit in _SECONDS:

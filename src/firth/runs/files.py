@@ -72,7 +72,7 @@ def write_new(path: Path, data: bytes) -> None:
 
 def replace_file(path: Path, data: bytes) -> None:
     """Write a file so that at every instant either the old or the new one is there, whole."""
-    beside = path.with_name(f".{path.name}.new")
+    beside = path.with_name(f".{path.name}.{os.getpid()}.new")  # its own: another process may write the same file
     with explained(path):
         try:
             write_new(beside, data)

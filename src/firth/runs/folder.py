@@ -46,10 +46,17 @@ class Record:
         try:
             values = json.loads(text)
             if values["format"] > FORMAT:
-                raise FirthError("written by a newer firth", where=where, do="upgrade with pip install -U firth")
-            return cls(**{**values, "config": from_dict(System, values["config"])})
-        except (ValueError, TypeError, KeyError) as error:
+                raise FirthError("written by a newer firth: upgrade with pip install -U firth")
+            record = cls(**{**values, "config": from_dict(System, values["config"])})
+        except (ValueError, TypeError, KeyError, AttributeError) as error:
             raise FirthError(f"damaged ({error})", where=where, do=_DAMAGED) from None
+        except FirthError as error:
+            raise FirthError(error.what, where=where, do=_DAMAGED) from None
+        if not all(isinstance(part, dict) for part in (record.tokenizers, record.data, record.machine)):
+            raise FirthError("damaged", where=where, do=_DAMAGED)
+        if "text" not in record.tokenizers or not {"splits", "byte_counts"} <= set(record.data):
+            raise FirthError("damaged: its entries are incomplete", where=where, do=_DAMAGED)
+        return record
 
 
 class Run:

@@ -48,8 +48,12 @@ def read(path: Path) -> Iterator[dict[str, Any]]:
                 entry = json.loads(line)
             except ValueError:
                 continue
-            if isinstance(entry, dict) and isinstance(entry.get("step"), int):
+            if isinstance(entry, dict) and isinstance(entry.get("step"), int) and _is_number(entry.get("seconds")):
                 yield entry
+
+
+def _is_number(value: Any) -> bool:
+    return isinstance(value, (int, float))
 
 
 def _line(entry: Mapping[str, Any]) -> bytes:

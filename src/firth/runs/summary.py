@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from firth.errors import FirthError
+from firth.metrics.score import parts
 from firth.runs import checkpoints
 from firth.runs.budget import parse
 from firth.runs.folder import Run
@@ -20,7 +21,7 @@ def summary(path: Path | str) -> dict[str, Any]:
     """What there is to know about a run."""
     run = Run.open(path)
     record, lines = run.record, list(read(run.path / "log.jsonl"))
-    valid = [line for line in lines if line.get("split") == "valid"]
+    valid = [line for line in lines if line.get("split") == "valid" and {"loss", "metric", "value"} <= set(line)]
     best = min(valid, key=lambda line: line["loss"], default=None)
     tokens = sum(line.get("tokens", 0) for line in lines)
     return {
@@ -28,7 +29,7 @@ def summary(path: Path | str) -> dict[str, Any]:
         "preset": record.preset,
         "state": _state(run),
         "parameters": parameters(run.weights) if run.is_trained else None,
-        "vocabulary": f"{run.tokenizer('text').size} ({record.config.tokenizer.model})",
+        "vocabulary": f"{run.tokenizer('text').size} ({run.tokenizer('text').kind})",
         "text": ", ".join(record.config.data.text),
         "seconds": max((line.get("seconds", 0.0) for line in lines), default=0.0),
         "tokens_seen": tokens,
@@ -41,7 +42,7 @@ def summary(path: Path | str) -> dict[str, Any]:
 
 def comparison(paths: Sequence[str]) -> tuple[list[dict[str, Any]], list[str]]:
     """A row per run, and what keeps rows from being compared."""
-    rows, data, tokenizers = [], set(), set()
+    rows, signatures = [], []
     for path in paths:
         run, about = Run.open(path), summary(path)
         scores = {score["name"]: score for score in run.scores() if "|split:test|" in score["signature"]}
@@ -59,14 +60,17 @@ def comparison(paths: Sequence[str]) -> tuple[list[dict[str, Any]], list[str]]:
                 },
             }
         )
-        data.add((run.record.config.data, run.record.config.seed))
-        tokenizers.add(tuple(run.record.tokenizers.items()))
-    warnings = []
-    if len(data) > 1:
-        warnings.append("these runs were tested on different text, so their scores cannot be compared")
-    elif len(tokenizers) > 1:
-        warnings.append("these runs have different tokenizers: compare bits per byte, not perplexity")
-    return rows, warnings
+        signatures += [parts(score["signature"]) for score in scores.values()]
+    return rows, [text for part, text in _DIFFERING.items() if len({found.get(part) for found in signatures}) > 1]
+
+
+# What it means that a part of the signatures differs.
+_DIFFERING = {
+    "data": "these runs were tested on different text, so their scores cannot be compared",
+    "tok": "these runs have different tokenizers: compare bits per byte, not perplexity",
+    "ctx": "these runs were scored with different contexts: see ctx in their signatures",
+    "prec": "these runs were scored in different precisions: see prec in their signatures",
+}
 
 
 def parameters(path: Path) -> int:

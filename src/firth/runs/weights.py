@@ -15,10 +15,12 @@ _HEADER_LIMIT = 100_000_000
 _AGAIN = "restore the file, or continue the run with firth train RUN if its state folder is whole"
 
 
-def body_digest(data: bytes) -> str:
-    """The sha256 of the tensors alone, without the header."""
+def digest(data: bytes) -> str:
+    """The sha256 of a weights file without its note: names, shapes and types of the tensors, and their bytes."""
     (length,) = struct.unpack("<Q", data[:8])
-    return files.digest(memoryview(data)[8 + length :])
+    tensors = {name: entry for name, entry in json.loads(data[8 : 8 + length]).items() if name != "__metadata__"}
+    body = files.digest(memoryview(data)[8 + length :])
+    return files.digest(json.dumps([tensors, body], sort_keys=True).encode())
 
 
 def read_note(path: Path) -> dict[str, Any]:
@@ -34,6 +36,6 @@ def read_note(path: Path) -> dict[str, Any]:
         note = json.loads(json.loads(data[8 : 8 + length])["__metadata__"][NOTE])
     except (struct.error, ValueError, KeyError, TypeError):
         raise FirthError("not a firth weights file, or cut short", where=path, do=_AGAIN) from None
-    if note["sha256"] != body_digest(data):
+    if note["sha256"] != digest(data):
         raise FirthError("the weights are damaged: their checksum does not match", where=path, do=_AGAIN)
     return note

@@ -13,8 +13,10 @@ from torch import Tensor, nn
 
 from firth.errors import FirthError
 from firth.runs import files
-from firth.runs.weights import NOTE, body_digest, read_note
+from firth.runs.weights import NOTE, digest, read_note
 from firth.types import Cursor, State
+
+_EDITED = "the folder was edited; restore config.json, or train again"
 
 
 @dataclass
@@ -31,14 +33,16 @@ class Position:
     guard: float = 1.0  # the guard's factor
     finished: bool = False
 
-    def to_json(self) -> bytes:
-        """As it stands in a checkpoint."""
-        return (json.dumps(asdict(self), indent=2) + "\n").encode()
+    def to_json(self, config: str) -> bytes:
+        """As it stands in a checkpoint, with the digest of the configuration it belongs to."""
+        return (json.dumps({**asdict(self), "config": config}, indent=2) + "\n").encode()
 
     @classmethod
-    def from_json(cls, data: bytes) -> Position:
-        """Read from a checkpoint."""
+    def from_json(cls, data: bytes, config: str, where: Path) -> Position:
+        """Read from a checkpoint; one of another configuration is refused."""
         values = json.loads(data)
+        if values.pop("config") != config:
+            raise FirthError("the checkpoint belongs to another configuration", where=where, do=_EDITED)
         return cls(**{**values, "at": Cursor(**values["at"])})
 
 
@@ -66,7 +70,7 @@ def tensor_bytes(tensors: Mapping[str, Tensor], note: Mapping[str, Any] | None =
     data = safetensors.torch.save(plain)
     if note is None:
         return data
-    return safetensors.torch.save(plain, {NOTE: json.dumps({**note, "sha256": body_digest(data)}, sort_keys=True)})
+    return safetensors.torch.save(plain, {NOTE: json.dumps({**note, "sha256": digest(data)}, sort_keys=True)})
 
 
 def read_tensors(path: Path) -> dict[str, Tensor]:
@@ -86,7 +90,7 @@ def load_model(path: Path, system: nn.Module, config_digest: str) -> dict[str, A
         raise FirthError(
             "config.json is not the one these weights were trained with",
             where=path.parent,
-            do="the folder was edited; restore config.json, or train again",
+            do=_EDITED,
         )
     system.load_state_dict(read_tensors(path))
     return note

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import ctypes
 import os
 from collections.abc import Iterator
 from contextlib import AbstractContextManager, contextmanager, nullcontext
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import torch
@@ -14,8 +15,9 @@ from torch import Tensor, nn
 from torch.nn.parallel import DistributedDataParallel
 
 from firth.config.schema import Train
-from firth.errors import FirthError
 from firth.types import Batch, State
+
+_MMAP_THRESHOLD, _TRIM_THRESHOLD, _TOP_PAD = -3, -1, -2  # of mallopt, in glibc's malloc.h
 
 
 @dataclass(frozen=True)
@@ -42,12 +44,12 @@ class Devices:
         """This process's rows of a batch."""
         if self.world == 1:
             return batch
-        if batch.size < self.world:
-            raise FirthError(
-                f"a batch of {batch.size} rows cannot be shared by {self.world} processes",
-                do="use larger batches or fewer processes",
-            )
-        return batch.rows(batch.size * self.rank // self.world, batch.size * (self.rank + 1) // self.world)
+        start, stop = (batch.size * rank // self.world for rank in (self.rank, self.rank + 1))
+        if start < stop:
+            return batch.rows(start, stop)
+        row = batch.rows(0, 1)  # nothing left for this process: a row that does not count, so that it takes part
+        unpredicted = {name: replace(target, weight=target.weight * 0) for name, target in row.targets.items()}
+        return replace(row, targets=unpredicted)
 
     def add_up(self, values: list[float]) -> list[float]:
         """Sums over processes."""
@@ -88,14 +90,26 @@ def devices(config: Train) -> Iterator[Devices]:
     torch.set_num_threads(config.threads or torch.get_num_threads())
     torch.set_deterministic_debug_mode("error")  # use_deterministic_algorithms is the same, but imports the compiler
     torch.utils.deterministic.fill_uninitialized_memory = False  # it costs a pass over every new tensor
+    _keep_memory()
     try:
-        yield Devices(dist.get_rank(), world) if world > 1 else Devices()
+        with torch.random.fork_rng(devices=[]):
+            yield Devices(dist.get_rank(), world) if world > 1 else Devices()
     finally:
         torch.set_num_threads(before[0])
         torch.set_deterministic_debug_mode(before[1])
         torch.utils.deterministic.fill_uninitialized_memory = fill
         if joined:
             dist.destroy_process_group()
+
+
+def _keep_memory() -> None:
+    """Let the C library keep freed tensors' memory: fresh pages from the system cost a tenth of a training step."""
+    try:
+        library = ctypes.CDLL("libc.so.6")
+        for option, size in ((_MMAP_THRESHOLD, 32 << 20), (_TRIM_THRESHOLD, 2**31 - 1), (_TOP_PAD, 64 << 20)):
+            library.mallopt(option, size)
+    except (OSError, AttributeError):  # another C library has other means
+        return
 
 
 def machine() -> dict[str, Any]:

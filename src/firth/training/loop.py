@@ -7,6 +7,7 @@ batches are functions of their cursor. So a checkpoint needs no random state, an
 from __future__ import annotations
 
 import math
+import signal
 import time
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import asdict, dataclass, replace
@@ -108,7 +109,8 @@ class Trainer:
         for index, part in enumerate(parts):
             sums, carried = self._forward_backward(part, index, counts, carried, last=index + 1 == len(parts))
             losses.append(sums)
-        *totals, wish = self.job.devices.add_up([*(_sums(losses)[name] for name in counts), wish])
+        *totals, wishes = self.job.devices.add_up([*(_sums(losses)[name] for name in counts), wish])
+        wish = wish or (signal.SIGTERM if wishes else 0)  # all leave together
         rate = self._rate()
         norm = self.optimizer.step(rate) if all(map(math.isfinite, totals)) else math.nan
         if not math.isfinite(norm):
@@ -146,11 +148,15 @@ class Trainer:
     def _after_step(self, wish: int) -> None:
         config, step = self.job.config, self.position.step
         last = step >= self.job.steps
+        due = last or wish or step % config.evaluate == 0 or step % config.save == 0
+        if due and not all(bool(tensor.isfinite().all()) for tensor in self.job.system.parameters()):
+            self._go_back()  # never save what the guard could not go on from
+            return
         if last or step % config.evaluate == 0:
             self._evaluate()
             last = last or (config.patience > 0 and self.position.stale >= config.patience)
         self.position.finished = last
-        if last or wish or step % config.evaluate == 0 or step % config.save == 0:
+        if due or last:
             self._save()
         if wish and not last:
             raise Interrupted(wish, step, self.job.folder)
@@ -200,7 +206,7 @@ class Trainer:
                 {
                     "weights.safetensors": tensor_bytes(self.job.system.state_dict()),
                     "training.safetensors": tensor_bytes(training),
-                    "training.json": self.position.to_json(),
+                    "training.json": self.position.to_json(self.job.note["config"]),
                 },
             )
         self.job.devices.wait()
@@ -225,11 +231,11 @@ class Trainer:
         self._batches = stream(job.batches, self.position.at)
 
     def _restore(self, place: Path) -> None:
+        self.position = Position.from_json((place / "training.json").read_bytes(), self.job.note["config"], place)
         self.job.system.load_state_dict(read_tensors(place / "weights.safetensors"))
         training = read_tensors(place / "training.safetensors")
         self.optimizer.load_state_dict({k: v for k, v in training.items() if not k.startswith("carried.")})
         self.carried = self.job.devices.scatter(unpack_state(training))
-        self.position = Position.from_json((place / "training.json").read_bytes())
 
     def _go_back(self) -> None:
         """The guard: to the last checkpoint, on at half the rate."""

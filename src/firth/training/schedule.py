@@ -10,7 +10,7 @@ from firth.config.schema import Schedule
 # Each takes how far the run is after warm-up (0 … 1), the step and the warm-up, and gives a share of the full rate.
 _SHAPES: dict[str, Callable[[float, int, int], float]] = {
     "constant": lambda done, step, warmup: 1.0,
-    "plateau": lambda done, step, warmup: 1.0,  # evaluations lower it: see `Plateau`
+    "plateau": lambda done, step, warmup: 1.0,  # evaluations lower it: see `after_evaluation`
     "linear": lambda done, step, warmup: 1.0 - done,
     "cosine": lambda done, step, warmup: 0.5 * (1.0 + math.cos(math.pi * done)),
     "inverse-sqrt": lambda done, step, warmup: math.sqrt(max(warmup, 1) / max(step, warmup, 1)),
