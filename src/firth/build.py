@@ -33,7 +33,7 @@ class System(nn.Module):
     def encode(self, batch: Batch, state: State | None = None) -> Encoded:
         """States of the text stream, and what is carried on."""
         tokens = batch.streams["text"]
-        return self.backbone(self.input(tokens.ids), tokens.mask, state)
+        return self.backbone(self.input(tokens), tokens, state)
 
     def forward(self, batch: Batch, state: State | None = None) -> tuple[list[Term], State | None]:
         """The terms of the loss, and the state for the batch that goes on from this one."""

@@ -4,6 +4,7 @@ import torch
 
 from firth.config.schema import TokenInput
 from firth.nn.inputs import TokenEmbedding
+from firth.types import Tokens
 
 IDS = torch.tensor([[1, 4, 1], [0, 1, 4]])
 
@@ -11,7 +12,7 @@ IDS = torch.tensor([[1, 4, 1], [0, 1, 4]])
 def test_a_row_per_token_and_gradients_summed_over_its_places():
     embed = TokenEmbedding(TokenInput(), 6, 3)
     slopes = torch.randn(2, 3, 3)
-    vectors = embed(IDS)
+    vectors = embed(Tokens(IDS, IDS >= 0))
     assert torch.equal(vectors, embed.weight[IDS])
     vectors.backward(slopes)
     expected = torch.stack([(slopes * (token == IDS)[..., None]).sum((0, 1)) for token in range(6)])
@@ -26,5 +27,5 @@ def test_start_values_are_uniform_within_the_spread():
 
 def test_dropout_only_in_training():
     embed = TokenEmbedding(TokenInput(dropout=0.5), 6, 300)
-    assert 0.4 < (embed(IDS) == 0).float().mean() < 0.6
+    assert 0.4 < (embed(Tokens(IDS, IDS >= 0)) == 0).float().mean() < 0.6
     assert torch.equal(embed.eval()(IDS), embed.weight[IDS])

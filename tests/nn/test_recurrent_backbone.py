@@ -4,7 +4,11 @@ import torch
 
 from firth.backbones.recurrent import RecurrentBackbone
 from firth.config.schema import Recurrent
-from firth.types import State
+from firth.types import State, Tokens
+
+
+def tokens(mask):
+    return Tokens(mask.long(), mask)
 
 
 def test_states_of_real_positions_do_not_depend_on_padding():
@@ -12,10 +16,10 @@ def test_states_of_real_positions_do_not_depend_on_padding():
     vectors, lengths = torch.randn(3, 7, 5), [7, 4, 1]
     mask = torch.arange(7) < torch.tensor(lengths)[:, None]
     other = vectors.where(mask[..., None], torch.tensor(99.0))
-    found, same = backbone(vectors, mask), backbone(other, mask)
+    found, same = backbone(vectors, tokens(mask)), backbone(other, tokens(mask))
     torch.testing.assert_close(found.states[mask], same.states[mask])
     for row, length in enumerate(lengths):
-        alone = backbone(vectors[row : row + 1, :length], mask[row : row + 1, :length])
+        alone = backbone(vectors[row : row + 1, :length], tokens(mask[row : row + 1, :length]))
         torch.testing.assert_close(alone.states[0], found.states[row, :length])
 
 
@@ -25,16 +29,16 @@ def test_no_state_is_the_start_state():
     start = backbone.start(2)
     assert backbone.width == 6
     assert {name: t.shape for name, t in start.live.items()} == {"hidden": (2, 3, 6), "cell": (2, 3, 6)}
-    assert torch.equal(backbone(vectors, mask).states, backbone(vectors, mask, start).states)
+    assert torch.equal(backbone(vectors, tokens(mask)).states, backbone(vectors, tokens(mask), start).states)
 
 
 def test_the_state_carries_on_and_picks_rows():
     backbone = RecurrentBackbone(Recurrent(width=6), 5)
     vectors, mask = torch.randn(3, 6, 5), torch.ones(3, 6, dtype=torch.bool)
-    whole = backbone(vectors, mask)
-    state = backbone(vectors[:, :4], mask[:, :4]).state
+    whole = backbone(vectors, tokens(mask))
+    state = backbone(vectors[:, :4], tokens(mask[:, :4])).state
     parents = torch.tensor([2, 2, 0])
-    later = backbone(vectors[parents, 4:], mask[:, 4:], state.pick(parents))
+    later = backbone(vectors[parents, 4:], tokens(mask[:, 4:]), state.pick(parents))
     torch.testing.assert_close(later.states, whole.states[parents, 4:])
 
 

@@ -60,7 +60,7 @@ def test_the_whole_model_has_the_loss_and_gradients_of_plain_torch(tied, table_w
     ids, values = torch.randint(VOCABULARY, (2, ROWS, TIME))
     weight = torch.randint(2, (ROWS, TIME)).float()
     batch = Batch({"text": Tokens(ids, torch.ones(ROWS, TIME))}, {"text": Target(values, weight)})
-    encoded = backbone(embed(ids), batch.streams["text"].mask)
+    encoded = backbone(embed(batch.streams["text"]), batch.streams["text"])
     (term,) = Causal(schema.Causal()).terms(encoded, batch, head, embed.weight)
     loss = term.sum / term.count
     loss.backward()

@@ -7,7 +7,7 @@ from torch import Tensor, nn
 
 from firth.config.schema import Recurrent
 from firth.nn.recurrent import RecurrentLayers
-from firth.types import Encoded, State
+from firth.types import Encoded, State, Tokens
 
 
 class RecurrentBackbone(nn.Module):
@@ -23,8 +23,8 @@ class RecurrentBackbone(nn.Module):
         shape = (rows, self.depth, self.width)
         return State(source={}, live={name: torch.zeros(shape, device=device) for name in ("hidden", "cell")})
 
-    def forward(self, vectors: Tensor, mask: Tensor, state: State | None = None) -> Encoded:
-        """vectors (batch, time, input width) -> states (batch, time, width), and what is carried on."""
+    def forward(self, vectors: Tensor, tokens: Tokens, state: State | None = None) -> Encoded:
+        """vectors of the tokens (batch, time, input width) -> states (batch, time, width), and what is carried on."""
         state = state or self.start(len(vectors), vectors.device)
         states, live = self.layers(vectors, state.live)
-        return Encoded(states, mask, state=State(source=state.source, live=live))
+        return Encoded(states, tokens.mask, state=State(source=state.source, live=live))

@@ -60,9 +60,8 @@ def _finish(work: Callable[[], Any], style: str) -> None:
     elif style != "quiet":
         for score in scores:
             value = "n/a" if score["value"] is None else f"{score['value']:.4g}"
-            print(
-                f"{parts(score['signature'])['split']} {score['name'].replace('_', ' ')}: {value}  [{score['signature']}]"
-            )
+            name = f"{parts(score['signature'])['split']} {score['name'].replace('_', ' ')}"
+            print(f"{name}: {value}  [{score['signature']}]")
         print(f'run folder: {model.run.path}  (firth run {model.run.path} "a prompt"; {model.run.path}/report.html)')
 
 

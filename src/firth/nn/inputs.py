@@ -7,6 +7,7 @@ from torch import Tensor, nn
 from torch.nn import functional as F
 
 from firth.config.schema import TokenInput
+from firth.types import Tokens
 
 
 class TokenEmbedding(nn.Module):
@@ -17,6 +18,6 @@ class TokenEmbedding(nn.Module):
         self.dropout = config.dropout
         self.weight = nn.Parameter(torch.empty(vocabulary, width).uniform_(-config.spread, config.spread))
 
-    def forward(self, ids: Tensor) -> Tensor:
-        """ids (batch, time) -> vectors (batch, time, width)."""
-        return F.dropout(F.embedding(ids, self.weight), self.dropout, self.training)
+    def forward(self, tokens: Tokens) -> Tensor:
+        """tokens (batch, time) -> vectors (batch, time, width)."""
+        return F.dropout(F.embedding(tokens.ids, self.weight), self.dropout, self.training)
