@@ -28,4 +28,4 @@ def test_start_values_are_uniform_within_the_spread():
 def test_dropout_only_in_training():
     embed = TokenEmbedding(TokenInput(dropout=0.5), 6, 300)
     assert 0.4 < (embed(Tokens(IDS, IDS >= 0)) == 0).float().mean() < 0.6
-    assert torch.equal(embed.eval()(IDS), embed.weight[IDS])
+    assert torch.equal(embed.eval()(Tokens(IDS, IDS >= 0)), embed.weight[IDS])

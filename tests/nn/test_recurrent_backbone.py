@@ -45,4 +45,4 @@ def test_the_state_carries_on_and_picks_rows():
 def test_what_belongs_to_the_source_is_passed_on():
     backbone = RecurrentBackbone(Recurrent(width=6), 5)
     start = State(source={"memory": torch.ones(2, 3)}, live=backbone.start(2).live)
-    assert backbone(torch.randn(2, 4, 5), torch.ones(2, 4), start).state.source is start.source
+    assert backbone(torch.randn(2, 4, 5), tokens(torch.ones(2, 4) > 0), start).state.source is start.source
