@@ -192,8 +192,9 @@ def total_nats(system: System, parts: Batches, limit: int = 0) -> tuple[float, f
         if limit and index == limit:
             break
         terms, state = system(batch.to("cpu"), None if batch.fresh else state)
-        nats += sum(float(term.sum) for term in terms)
-        tokens += sum(term.count for term in terms)
+        (term,) = (term for term in terms if term.name == system.objective.yardstick)
+        nats += float(term.sum)
+        tokens += term.count
     return nats, tokens
 
 

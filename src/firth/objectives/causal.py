@@ -12,6 +12,8 @@ from firth.types import Batch, Encoded, Term
 class Causal:
     """Surprise at the next token; the target "text" holds the next tokens (batch, time)."""
 
+    yardstick = "tokens"  # the term that perplexity is made of
+
     def __init__(self, config: schema.Causal):
         self.config = config
 
