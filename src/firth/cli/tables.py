@@ -14,7 +14,7 @@ def show(rows: Sequence[Mapping[str, str]]) -> None:
         return
     table = Table(box=None, header_style="bold", pad_edge=False)
     for key in rows[0]:
-        table.add_column(key, overflow="fold")
+        table.add_column(key, overflow="fold", no_wrap=all(len(row[key]) <= 16 for row in rows) and len(key) <= 16)
     for row in rows:
         table.add_row(*(row[key] for key in rows[0]))
     Console(highlight=False, markup=False).print(table)

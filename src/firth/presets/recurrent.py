@@ -22,7 +22,7 @@ LSTM_SMALL = Neural(
     head=LanguageHead(tied=True),
     train=Train(
         budget="90s",
-        optimizer=Optimizer(name="adamw", rate=5e-3, clip=1.0),
+        optimizer=Optimizer(name="adamw", rate=2e-3, clip=1.0),
         schedule=Schedule(shape="cosine", warmup=50, floor=0.02),
     ),
 )

@@ -12,7 +12,7 @@ from firth.runs import files
 
 NOTE = "firth"  # the one metadata key; with several keys their order would differ between processes
 _HEADER_LIMIT = 100_000_000
-_AGAIN = "restore the file, or continue the run with firth train RUN if its state folder is whole"
+_AGAIN = "restore the file, or train again with firth train RUN"
 
 
 def digest(data: bytes) -> str:

@@ -34,6 +34,8 @@ Merges = list[tuple[str, str]]
 
 _FIRST_LABEL = 0x10000  # beyond the surrogates there is room for a million letters
 _REPEATS = 1 << 16  # of one word in a list: bounds memory
+_MOST_WORDS = 1 << 18  # the Rust trainer takes a kilobyte for each
+_MOST_OCCURRENCES = 1 << 25  # and a microsecond for each
 
 
 def train(config: Config, documents: Iterable[str]) -> dict[str, Any]:
@@ -174,8 +176,17 @@ def learn_merges(counts: Counts, alphabet: Iterable[str], config: Config) -> Mer
         initial_alphabet=list(alphabet),
     )
     learner = Tokenizer(models.BPE())  # without a splitter: each string it is fed is one word
-    learner.train_from_iterator(_repeated(counts), trainer)
+    learner.train_from_iterator(_repeated(_enough(counts)), trainer)
     return [(left, right) for left, right in json.loads(learner.to_str())["model"]["merges"]]
+
+
+def _enough(counts: Counts) -> Counts:
+    """What merges are learnt from in bounded memory and time: the commonest words, their counts in proportion."""
+    kept = {word: counts[word] for word in commonest(counts, _MOST_WORDS)}
+    total = sum(kept.values())
+    if total <= _MOST_OCCURRENCES:
+        return kept
+    return {word: max(1, n * _MOST_OCCURRENCES // total) for word, n in kept.items()}
 
 
 def _repeated(counts: Counts) -> Iterator[list[str]]:
