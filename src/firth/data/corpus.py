@@ -92,9 +92,7 @@ def _count(source: Source, cache: Path) -> int:
 
 def make_tokenizer(config: schema.Tokenizer, train: Iterable[str]) -> Tokenizer:
     """The ready-made tokenizer that was asked for, or one trained on the training split."""
-    if config.file:
-        return Tokenizer.load(Path(config.file)).with_specials()
-    return Tokenizer.train(config, train)
+    return Tokenizer.train(config, train).with_specials()
 
 
 def tokenise(
