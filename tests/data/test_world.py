@@ -149,7 +149,7 @@ def test_a_document_depends_on_seed_and_index_alone():
 
 def test_no_word_serves_two_purposes():
     verbs = [form for name in ("actions", "doings", "journeys", "lucky", "unlucky")
-             for verb in getattr(LEXICON, name) for form in vars(verb).values()]  # fmt: skip
+             for verb in getattr(LEXICON, name) for form in {*vars(verb).values()} - {""}]  # fmt: skip
     nouns = [form for noun in (*LEXICON.beings, *LEXICON.things) for form in vars(noun).values()]
     places = [word for city in LEXICON.cities for word in vars(city).values()]
     names = [person.name for person in LEXICON.people]
@@ -173,9 +173,11 @@ def test_facts_are_true():
     seen = Counter()
     for text in DOCUMENTS:
         hero = text.split()[0]
-        for row in (sentence.split() for sentence in text.removesuffix(".").split(". ")):
+        for sentence in text.removesuffix(".").split(". "):
+            row = sentence.split()
             if "capital" in row:
-                assert capitals[row[0]] == row[-1]
+                city, country = sentence.split(" is the capital of ")
+                assert capitals[city] == country
             elif "older" in row or "younger" in row:
                 assert (ages[hero] > ages[row[-1]]) == ("older" in row)
             elif "bigger" in row or "smaller" in row:

@@ -7,21 +7,18 @@ Documents are never empty or white space only, and neither begin nor end with a 
 from __future__ import annotations
 
 import codecs
-import gzip
 import hashlib
 import io
-import lzma
 import re
-import zlib
 from collections.abc import Iterator
-from contextlib import contextmanager
 from dataclasses import dataclass
 from encodings.aliases import aliases
 from itertools import chain
 from pathlib import Path
-from typing import BinaryIO, Literal
+from typing import Literal
 
 from firth.config.schema import Text
+from firth.data import packed
 from firth.errors import FirthError, unknown
 
 BLOCK = 1 << 20  # bytes read at once; in "auto", also the part of a file that decides its unit
@@ -30,7 +27,6 @@ LONG_LINE = 16 << 20  # characters; must be at least twice LARGE, so that a cut 
 HEAD = 8192  # bytes looked at to tell text from other files
 CONTROLS = 0.1  # share of control characters in the head above which a file is not text
 
-PACKED = {b"\x1f\x8b": gzip.GzipFile, b"\xfd7zXZ\x00": lzma.LZMAFile}
 MARKS = {  # longest first: the mark of UTF-32 begins with that of UTF-16
     codecs.BOM_UTF32_LE: "utf-32-le",
     codecs.BOM_UTF32_BE: "utf-32-be",
@@ -57,31 +53,42 @@ class TextFile:
 
     def __iter__(self) -> Iterator[str]:
         """The documents in the file's order."""
-        texts = _texts(self)
+        pieces = texts(self)
         unit = self.config.document
         if unit == "auto":
-            unit, texts = _choose_unit(texts, self.alone)
-        found = False
-        for document in UNITS[unit](_lines(texts, self)):
-            found = True
+            unit, pieces = _choose_unit(pieces, self.alone)
+        empty = True
+        for document in UNITS[unit](lines(pieces, self)):
+            empty = False
             yield document
-        if self.alone and not found:
+        if self.alone and empty:
             raise no_text(self.shown)
 
     def digest(self) -> bytes:
         """The sha256 of the bytes as they are on disk, and of the rule that `alone` stands for."""
-        with reading(self.shown), self.path.open("rb") as raw:
+        with packed.reading(self.shown), self.path.open("rb") as raw:
             content = hashlib.file_digest(raw, "sha256").digest()
         return content + bytes([self.alone])
 
     def verdict(self) -> Literal["text", "empty", "binary"]:
         """What the first bytes say about the file."""
-        blocks = _blocks(self.path, self.shown, HEAD)
+        blocks = packed.blocks(self.path, self.shown, HEAD)
         head = next(blocks, b"")
         blocks.close()
         if not head:
             return "empty"
         return "binary" if _is_binary(head, _encoding(head, self.config.encoding)) else "text"
+
+
+def checked(file: TextFile) -> TextFile:
+    """The file, if its first bytes look like text."""
+    verdict = file.verdict()
+    if verdict == "empty":
+        raise FirthError("the file is empty", where=file.shown, do="give a file with text")
+    if verdict == "binary":
+        do = "give plain text, or name its encoding with --encoding (such as utf-16)"
+        raise FirthError("a binary file, not text", where=file.shown, do=do)
+    return file
 
 
 def no_text(shown: str) -> FirthError:
@@ -101,40 +108,7 @@ def check_encoding(name: str) -> str:
     return found
 
 
-# --- bytes --------------------------------------------------------------------------------------------------------
-
-
-@contextmanager
-def reading(shown: str) -> Iterator[None]:
-    """Turns what can go wrong with a file into errors that say so."""
-    packed = "make it again or unpack it by hand"
-    try:
-        yield
-    except EOFError as error:
-        raise FirthError("the compressed file is truncated (it ends too early)", where=shown, do=packed) from error
-    except (gzip.BadGzipFile, zlib.error, lzma.LZMAError) as error:
-        raise FirthError(f"the compressed file is damaged ({error})", where=shown, do=packed) from error
-    except PermissionError as error:
-        raise FirthError("no permission to read it", where=shown, do="change its permissions or owner") from error
-    except OSError as error:
-        raise FirthError(f"cannot be read ({error.strerror or error})", where=shown, do="check the path") from error
-
-
-def _blocks(path: Path, shown: str, size: int) -> Iterator[bytes]:
-    """The unpacked content, `size` bytes at a time."""
-    with reading(shown), path.open("rb") as raw, _unpacked(raw) as content:
-        while block := content.read(size):
-            yield block
-
-
-def _unpacked(raw: BinaryIO) -> BinaryIO:
-    """The stream of unpacked bytes, whatever the file is called."""
-    magic = raw.read(6)
-    raw.seek(0)
-    for mark, unpack in PACKED.items():
-        if magic.startswith(mark):
-            return unpack(raw, "rb") if unpack is lzma.LZMAFile else unpack(fileobj=raw, mode="rb")
-    return raw
+# --- encodings ----------------------------------------------------------------------------------------------------
 
 
 def _encoding(head: bytes, name: str) -> str:
@@ -156,13 +130,13 @@ def _is_binary(head: bytes, encoding: str) -> bool:
 # --- text ---------------------------------------------------------------------------------------------------------
 
 
-def _texts(file: TextFile) -> Iterator[str]:
-    """The decoded content in non-empty pieces, line ends made \\n."""
-    blocks = _blocks(file.path, file.shown, BLOCK)
+def texts(file: TextFile, translate: bool = True) -> Iterator[str]:
+    """The decoded content in non-empty pieces; line ends become \\n, unless they are to stay what they are."""
+    blocks = packed.blocks(file.path, file.shown, BLOCK)
     first = next(blocks, b"")
     encoding = _encoding(first, file.config.encoding)
     decoder = codecs.getincrementaldecoder(encoding)(file.config.errors)
-    newlines = io.IncrementalNewlineDecoder(None, translate=True)
+    newlines = io.IncrementalNewlineDecoder(None, translate=translate)
     offset, line, begun = 0, 1, False
     for block in chain((first,) if first else (), blocks, (b"",)):  # the empty one flushes both decoders
         offset += len(block)
@@ -185,22 +159,22 @@ def _bad_byte(error: UnicodeDecodeError, file: TextFile, offset: int, line: int)
     return FirthError(what, where=file.shown, do="use --errors replace, or --encoding NAME if it is another encoding")
 
 
-def _lines(texts: Iterator[str], file: TextFile) -> Iterator[list[str]]:
+def lines(pieces: Iterator[str], file: TextFile) -> Iterator[list[str]]:
     """The lines without their ends, many at a time; over-long ones are refused or come in several pieces."""
     tail, number = "", 1
-    for text in texts:
-        lines = (tail + text).split("\n")
-        while len(lines[0]) > LONG_LINE:  # only the first can hold more than one block
+    for text in pieces:
+        rows = (tail + text).split("\n")
+        while len(rows[0]) > LONG_LINE:  # only the first can hold more than one block
             if file.config.long_lines == "refuse":
                 what = f"line {number} is longer than {LONG_LINE >> 20} MB"
                 raise FirthError(what, where=file.shown, do="cut it with --set data.long_lines=split")
-            cut = _cut(lines[0])
-            yield [lines[0][:cut]]
-            lines[0] = lines[0][cut:]
-        number += len(lines) - 1
-        tail = lines.pop()
-        if lines:
-            yield lines
+            cut = _cut(rows[0])
+            yield [rows[0][:cut]]
+            rows[0] = rows[0][cut:]
+        number += len(rows) - 1
+        tail = rows.pop()
+        if rows:
+            yield rows
     if tail:
         yield [tail]
 

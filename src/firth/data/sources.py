@@ -8,14 +8,14 @@ import os
 import sys
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
-from difflib import get_close_matches
 from functools import cached_property
 from pathlib import Path
 from typing import Protocol
 
 from firth.config.schema import Text
 from firth.data import python_docs, spool
-from firth.data.reading import TextFile, check_encoding, no_text, reading
+from firth.data.packed import missing, reading
+from firth.data.reading import TextFile, check_encoding, checked, no_text
 from firth.data.world import World
 from firth.errors import FirthError
 
@@ -157,11 +157,11 @@ def _open(name: str, config: Text, folder: Path) -> tuple[list[Part], str, list[
         return [_spooled(_standard_input(), "standard input", config, folder)], "standard input", []
     path = Path(name)
     if not _exists(name):
-        raise _missing(name, path)
+        raise missing(name, BUILT_IN)
     if path.is_dir():
         return _open_folder(path, config)
     if path.is_file():
-        return [_checked(TextFile(path, name, config))], name, []
+        return [checked(TextFile(path, name, config))], name, []
     with reading(name), path.open("rb") as stream:  # a pipe, such as the shell's <(command)
         return [_spooled(stream, name, config, folder)], name, []
 
@@ -182,29 +182,6 @@ def _kept(path: Path) -> spool.Spooled:
     return spool.Spooled(path, "Python documents")
 
 
-def _checked(file: TextFile) -> TextFile:
-    """The file, if its first bytes look like text."""
-    verdict = file.verdict()
-    if verdict == "empty":
-        raise FirthError("the file is empty", where=file.shown, do="give a file with text")
-    if verdict == "binary":
-        do = "give plain text, or name its encoding with --encoding (such as utf-16)"
-        raise FirthError("a binary file, not text", where=file.shown, do=do)
-    return file
-
-
-def _missing(name: str, path: Path) -> FirthError:
-    """The error for a name without a file; it offers the nearest there is."""
-    try:
-        beside = [entry.name for entry in path.parent.iterdir()] if name else []
-    except (OSError, ValueError):
-        beside = []
-    names = [str(path.parent / other) for other in beside] + list(BUILT_IN)
-    near = get_close_matches(str(path), names, n=1, cutoff=0.6)
-    do = f"did you mean {near[0]!r}?" if near else f"give a file, a folder, - or one of {', '.join(BUILT_IN)}"
-    return FirthError("no such file or folder", where=name or "''", do=do)
-
-
 def _standard_input():
     stream = getattr(sys.stdin, "buffer", None)
     if stream is None:
@@ -213,7 +190,7 @@ def _standard_input():
 
 
 def _spooled(stream, shown: str, config: Text, folder: Path) -> TextFile:
-    return _checked(TextFile(spool.keep_bytes(stream, folder), shown, config))
+    return checked(TextFile(spool.keep_bytes(stream, folder), shown, config))
 
 
 def _open_folder(root: Path, config: Text) -> tuple[list[Part], str, list[str]]:

@@ -10,18 +10,31 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import accumulate
-from math import log
+from math import log, prod
 from typing import NamedTuple, Union
+
+from firth.data.world.phrase import Phrase, Rule, Word, compose
 
 PUNCTUATION = frozenset({".", ","})
 
 
+SMALL = 20_000  # derivations of a choice; up to so many, one is drawn from a table of all, and made only once
+
+
 class Option(NamedTuple):
-    """One way to go on: its words and choices in order, and the entry of the lexicon it stands for, if any."""
+    """One way to go on: its words and choices in order, how they hang together, and what it stands for, if anything."""
 
     weight: float
-    parts: tuple[Union[str, Choice], ...]  # noqa: UP007 (a name that comes later)
+    parts: tuple[Union[Word, Choice], ...]  # noqa: UP007 (a name that comes later)
+    rule: Rule
     means: object = None
+
+
+class Table(NamedTuple):
+    """The derivations of a small choice in a fixed order: where a uniform number changes from one to the next."""
+
+    bounds: list[float]
+    nodes: list[Node | None]  # made when first drawn
 
 
 @dataclass(frozen=True, eq=False)
@@ -43,10 +56,21 @@ class Choice:
         return list(accumulate(self.probabilities))[:-1]
 
     @cached_property
-    def ready(self) -> list[Node | None]:
-        """The derivations of options that are only words: always the same, so they are made once."""
-        plain = [all(isinstance(part, str) for part in option.parts) for option in self.options]
-        return [Node(self, o, o.parts) if p else None for o, p in zip(self.options, plain, strict=True)]
+    def surprises(self) -> tuple[float, ...]:
+        """The natural logarithms of the probabilities."""
+        return tuple(log(p) for p in self.probabilities)
+
+    @cached_property
+    def size(self) -> int:
+        """How many derivations there are."""
+        return sum(option_sizes(self))
+
+    @cached_property
+    def table(self) -> Table | None:
+        """Of a small choice, all its derivations with their running probabilities."""
+        if self.size > SMALL:
+            return None
+        return Table(list(accumulate(chances(self)))[:-1], [None] * self.size)
 
     @cached_property
     def entropy(self) -> float:
@@ -75,23 +99,56 @@ class Choice:
         return sum(p * s for p, s in zip(self.probabilities, sums, strict=True))
 
 
-class Node(NamedTuple):
-    """A choice made: the typed derivation that text, tags, trees and entities are read from."""
+class Node:
+    """A choice made: the typed derivation that text, tags, trees and meanings are read from."""
 
-    choice: Choice
-    option: Option
-    parts: tuple[Union[str, Node], ...]  # noqa: UP007
+    __slots__ = ("_phrase", "choice", "index", "log_probability", "parts")
+
+    def __init__(self, choice: Choice, index: int, parts: tuple[Word | Node, ...]) -> None:
+        self.choice, self.index, self.parts = choice, index, parts
+        self._phrase: Phrase | None = None
+        self.log_probability = choice.surprises[index]  # of this derivation, given that its choice is to be made
+        for part in parts:
+            if part.__class__ is Node:
+                self.log_probability += part.log_probability
+
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, Node):
+            return NotImplemented
+        return self.choice is other.choice and self.index == other.index and self.parts == other.parts
+
+    __hash__ = None
+
+    @property
+    def option(self) -> Option:
+        """What was chosen."""
+        return self.choice.options[self.index]
+
+    @property
+    def phrase(self) -> Phrase:
+        """Its words with every layer of annotation, made when first asked for."""
+        if self._phrase is None:
+            rule = self.choice.options[self.index].rule
+            self._phrase = compose(rule, [part.phrase for part in self.parts])
+        return self._phrase
 
 
-def option(weight: float, *parts: str | Choice, means: object = None) -> Option:
-    """An option; words may be given several at once, with spaces between."""
-    split = [part.split() if isinstance(part, str) else (part,) for part in parts]
-    return Option(weight, tuple([piece for pieces in split for piece in pieces]), means)
+def option(weight: float, how: Rule, *parts: Word | Choice | tuple[Word, ...], means: object = None) -> Option:
+    """An option; a name or verb of several words counts as that many parts."""
+    row = [piece for part in parts for piece in (part if part.__class__ is tuple else (part,))]
+    return Option(weight, tuple(row), how, means)
 
 
 def choose(label: str, options: Iterable[Option]) -> Choice:
     """A choice among the options that have any weight."""
     return Choice(label, tuple(o for o in options if o.weight > 0))
+
+
+def variant(model: Choice, options: tuple[Option, ...]) -> Choice:
+    """A large choice with the weights of another; what follows from the weights alone is taken over, not worked out."""
+    made = Choice(model.label, options)
+    vars(made).update(probabilities=model.probabilities, bounds=model.bounds, surprises=model.surprises, table=None)
+    return made
 
 
 def word_bytes(word: str) -> int:
@@ -100,20 +157,56 @@ def word_bytes(word: str) -> int:
 
 
 def draw(choice: Choice, numbers: Iterator[float]) -> Node:
-    """A derivation by the grammar's probabilities, from uniform numbers in [0, 1), one for each real choice."""
+    """A derivation by the grammar's probabilities, from uniform numbers in [0, 1)."""
+    table = choice.table
+    if table is not None:
+        at = bisect_right(table.bounds, next(numbers)) if table.bounds else 0
+        node = table.nodes[at]
+        if node is None:
+            node = table.nodes[at] = derivation(choice, at)
+        return node
     index = bisect_right(choice.bounds, next(numbers)) if choice.bounds else 0
-    node = choice.ready[index]
-    if node is None:
-        option = choice.options[index]
-        parts = [part if part.__class__ is str else draw(part, numbers) for part in option.parts]
-        node = Node(choice, option, tuple(parts))
-    return node
+    parts = choice.options[index].parts
+    return Node(choice, index, tuple([part if part.__class__ is Word else draw(part, numbers) for part in parts]))
 
 
-def words(node: Node, into: list[str]) -> list[str]:
+def chances(choice: Choice) -> Iterator[float]:
+    """The probabilities of all derivations, in the order of `derivation`."""
+    for option, p in zip(choice.options, choice.probabilities, strict=True):
+        rows = [p]
+        for part in option.parts:
+            if part.__class__ is Choice:
+                inner = list(chances(part))
+                rows = [row * q for row in rows for q in inner]
+        yield from rows
+
+
+def derivation(choice: Choice, at: int) -> Node:
+    """Derivation number `at` of all those of a choice; small parts are shared between derivations."""
+    if choice.table is not None and choice.table.nodes[at] is not None:
+        return choice.table.nodes[at]
+    index, sizes = 0, option_sizes(choice)
+    while at >= sizes[index]:
+        at -= sizes[index]
+        index += 1
+    parts = []
+    for part in reversed(choice.options[index].parts):  # the last part changes fastest
+        if part.__class__ is Choice:
+            at, inner = divmod(at, part.size)
+            part = derivation(part, inner)
+        parts.append(part)
+    return Node(choice, index, tuple(reversed(parts)))
+
+
+def option_sizes(choice: Choice) -> list[int]:
+    """How many derivations each option has."""
+    return [prod([1 if part.__class__ is Word else part.size for part in o.parts]) for o in choice.options]
+
+
+def words(node: Node, into: list[Word]) -> list[Word]:
     """Appends the words of a derivation."""
     for part in node.parts:
-        if part.__class__ is str:
+        if part.__class__ is Word:
             into.append(part)
         else:
             words(part, into)
@@ -125,7 +218,7 @@ def meanings(node: Node) -> Iterator[object]:
     if node.option.means is not None:
         yield node.option.means
     for part in node.parts:
-        if not isinstance(part, str):
+        if part.__class__ is Node:
             yield from meanings(part)
 
 
@@ -149,9 +242,8 @@ def _from(choice: Choice, text: list[str], at: int, memo: dict) -> list[Found]:
         found = []
         starts = choice.starts
         for index in (*starts.get(text[at], ()), *starts[""]) if at < len(text) else ():
-            chosen, surprise = choice.options[index], log(choice.probabilities[index])
-            for end, inside, parts in _row(chosen.parts, text, at, memo):
-                found.append(Found(end, surprise + inside, Node(choice, chosen, parts)))
+            for end, inside, parts in _row(choice.options[index].parts, text, at, memo):
+                found.append(Found(end, choice.surprises[index] + inside, Node(choice, index, parts)))
         memo[choice, at] = found
     return memo[choice, at]
 

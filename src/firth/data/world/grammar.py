@@ -1,137 +1,166 @@
-"""English sentences about the world: which choices there are, and with which weights.
+"""English sentences about the world: the kinds there are, with which weights, and how their parts hang together.
 
-Agreement and tense are carried by the arguments of the methods, so a verb agrees with its subject however long the
-relative clause between them. No text has two derivations: a clause after `that` follows its noun at once, and
-sentences of two kinds differ in their subject, their verb or what follows it.
+No text has two derivations: a clause after `that` follows its noun at once, and sentences of two kinds differ in their
+subject, their verb or what follows it.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from functools import wraps
+from firth.data.world import frames
+from firth.data.world.chance import Choice, Option, choose, option, variant
+from firth.data.world.clauses import CLAUSE, NAME, NOUN_PHRASE, PLACE, SAME, WITH_OBJECT, WITH_PLACE, Clauses, once
+from firth.data.world.lexicon import City, Job, Lexicon, Noun, Person, Scene, Tense, Tone, Verb
+from firth.data.world.phrase import Agree, rule
+from firth.data.world.weights import NUMBERS, TENSES, TIMES, Weights
+from firth.data.world.words import THAT, name, small
 
-from firth.data.world.chance import Choice, Option, choose, option
-from firth.data.world.lexicon import City, Kind, Lexicon, Number, Person, Scene, Tense, Tone, Verb
-from firth.data.world.weights import DETERMINERS, KINDS, NUMBERS, TENSES, TIMES, Weights
+WORK, SAY = Verb("work", "works", "worked"), Verb("say", "says", "said")
 
-BE = {"one": "is", "many": "are"}
-
-
-def once(make: Callable[..., Choice]) -> Callable[..., Choice]:
-    """A choice is made once for the same arguments: sentences share it, and so its sums are done once."""
-
-    @wraps(make)
-    def made(self, *arguments) -> Choice:
-        key = (make.__name__, *arguments)
-        if key not in self._made:
-            self._made[key] = make(self, *arguments)
-        return self._made[key]
-
-    return made
+SENTENCE = rule("* punct", "(S {} {})")
+SPOKEN = rule("nsubj * punct", "(S {} {} {})")
+FEELING = rule("nsubj cop * advcl punct", "(S {} (VP {} (ADJP {}) {}) {})", 0, Agree(2, 0), 3, 4)
+ASSERTED = rule("nsubj cop * punct", "(S {} (VP {} {}) {})", 0, 2, 3)
+IS = rule("nsubj cop *", "{} (VP {} {})", 0, 2)
+MORE = rule("* obl", "(ADJP {} {})", 1, 0)
+SUBORDINATE = rule("mark *", "(SBAR {} (S {}))", 1, 0)
 
 
-class Grammar:
-    """The choices of the world's English, made when first asked for; `depth` limits nested relative clauses."""
+class Grammar(Clauses):
+    """The sentences of the world's English."""
 
     def __init__(self, lexicon: Lexicon, weights: Weights, depth: int) -> None:
-        self.lexicon, self.weights, self.depth = lexicon, weights, depth
-        self._made: dict[tuple, Choice] = {}
+        super().__init__(lexicon, weights, depth)
+        self._kinds: Choice | None = None  # of some scene: all have the same weights
 
     # --- documents ---
 
     @once
     def length(self) -> Choice:
         """As many full stops as a document has sentences."""
-        counts = enumerate(self.weights.sentences, start=1)
-        return choose("length", [option(weight, *["."] * count) for count, weight in counts])
+        stop = small(".")
+        rules = [rule(" ".join("*" + "p" * n), "{}" * (n + 1)) for n in range(len(self.weights.sentences))]
+        counts = enumerate(zip(self.weights.sentences, rules, strict=True), start=1)
+        return choose("length", [option(weight, how, *[stop] * count) for count, (weight, how) in counts])
 
     @once
     def opening(self) -> Choice:
         """Anna is a cheerful baker from Oslo."""
-        words = self.lexicon
-        who = choose("person", [option(1, p.name, means=p) for p in words.people])
-        mood = choose("mood", [option(1, _a(m.name), m.name, means=m) for m in words.moods])
-        job = choose("job", [option(1, j.name, means=j) for j in words.jobs])
-        return choose("opening", [option(1, who, "is", mood, job, "from", self.city(None), ".")])
+        row = (self.person(None), small("is"), self.calling(), small("."))
+        return choose("sentence", [option(1, ASSERTED, *row, means=frames.OPENING)])
+
+    @once
+    def calling(self) -> Choice:
+        """A cheerful baker from Oslo."""
+        job = choose("noun", [option(1, SAME, self.words.job(j.name), means=j) for j in self.lexicon.jobs])
+        how = rule("det amod * nmod", "(NP (NP {} {} {}) {})", 3, 2, Agree(1, 2))
+        origin = self.place("from", None, None)
+        rows = ((m, small(_a(m.name)), self.words.adjective(m.name, "one")) for m in self.lexicon.moods)
+        return choose("noun phrase", [option(1, how, a, mood, job, origin, means=m) for m, a, mood in rows])
 
     def sentence(self, scene: Scene) -> Choice:
         """Any sentence after the first."""
-        hero, other, deep = self.hero(scene.hero), self.other(scene.hero), self.depth
+        hero, other, deep, stop = self.hero(scene.hero), self.person(scene.hero), self.depth, small(".")
         rows = (
-            (self.acting(scene.hero), "."),
-            (hero, self.doing(TENSES), "."),
-            (hero, self.travelling(), "from", scene.home.name, "to", self.city(scene.home), "."),
-            (hero, self.working(), "in", "the", scene.job.place, "."),
-            (hero, "is", self.mood(scene.tone), "because", self.event(scene.tone), "."),
-            (hero, "is", self.age(scene.hero), "."),
-            (scene.hero.name, "and", other, self.act("many", deep, TENSES), "."),
-            (self.happening(deep, TENSES), "."),
-            (self.description(deep), "."),
-            (self.comparison(), "."),
-            (self.fact(scene.home), "."),
-            (other, self.saying(), "that", self.happening(deep, TENSES), "."),
-            (self.occasion(scene.hero), "."),
+            (SENTENCE, self.acting(scene.hero), stop),
+            (SPOKEN, hero, self.doing(TENSES), stop),
+            (SPOKEN, hero, self.journey(scene.home), stop),
+            (SPOKEN, hero, self.labour(scene.job), stop),
+            (FEELING, hero, small("is"), self.mood(scene.tone), self.reason(scene.tone), stop),
+            (ASSERTED, hero, small("is"), self.age(scene.hero), stop),
+            (SPOKEN, self.both(scene.hero), self.act("many", deep, TENSES), stop),
+            (SENTENCE, self.happening(deep, TENSES), stop),
+            (SENTENCE, self.description(deep), stop),
+            (SENTENCE, self.comparison(), stop),
+            (SENTENCE, self.fact(scene.home), stop),
+            (SPOKEN, other, self.saying(), stop),
+            (SENTENCE, self.occasion(scene.hero), stop),
         )
-        pairs = zip(self.weights.story, rows, strict=True)
-        return Choice("sentence", tuple([Option(weight, parts) for weight, parts in pairs if weight]))
+        kinds = zip(self.weights.story, rows, frames.STORY, strict=True)
+        options = tuple([Option(weight, row[1:], row[0], frame) for weight, row, frame in kinds if weight])
+        if self._kinds is None:
+            self._kinds = Choice("sentence", options)
+        return variant(self._kinds, options)
 
     # --- the hero ---
+
+    @once
+    def person(self, without: Person | None) -> Choice:
+        """Anybody by name, or anybody else."""
+        people = [p for p in self.lexicon.people if p != without]
+        return choose("person", [self.named(1, self.words.person(p), p) for p in people])
 
     @once
     def hero(self, who: Person) -> Choice:
         """Anna, she."""
         named, pronoun = self.weights.pronoun
-        return choose("hero", [option(named, who.name, means=who), option(pronoun, who.pronoun, means=who)])
+        by_pronoun = option(pronoun, NAME[1], small(who.pronoun), means=who)
+        return choose("hero", [self.named(named, self.words.person(who), who), by_pronoun])
 
     @once
-    def other(self, who: Person) -> Choice:
-        """Anybody else by name."""
-        return choose("person", [option(1, p.name, means=p) for p in self.lexicon.people if p != who])
+    def both(self, who: Person) -> Choice:
+        """Anna and Tom."""
+        first = choose("person", [self.named(1, self.words.person(who), who)])
+        second = choose("person", [option(1, rule("cc *", "{} {}"), small("and"), self.person(who))])
+        return choose("persons", [option(1, rule("* conj", "(NP {} {})"), first, second)])
 
     @once
     def acting(self, who: Person) -> Choice:
         """Yesterday Anna saw the dog."""
         options = []
+        with_adverb = rule("advmod nsubj *", "(ADVP {}) {} {}", 1, 0, 2)
+        without, with_time = self.weights.time
         for tense, weight in zip(TENSES, self.weights.tense, strict=True):
             row = (self.hero(who), self.act("one", self.depth, (tense,)))
-            without, with_time = self.weights.time
-            options.append(option(weight * without, *row))
-            options.append(option(weight * with_time, self.time(tense), *row))
+            options.append(option(weight * without, CLAUSE, *row))
+            options.append(option(weight * with_time, with_adverb, self.time(tense), *row))
         return choose("clause", options)
 
     @once
     def time(self, tense: Tense) -> Choice:
         """Yesterday."""
-        return choose("adverb", [option(1, time) for time in TIMES[tense]])
+        return choose("adverb", [option(1, SAME, small(time), means=time) for time in TIMES[tense]])
 
     @once
     def occasion(self, who: Person) -> Choice:
         """When the dog saw the cat, Anna smiled: both verbs of one tense."""
         options = []
+        how = rule("advcl punct nsubj *", "{} {} {} {}")
         for tense, weight in zip(TENSES[:2], self.weights.tense[:2], strict=True):
             happening = self.happening(self.depth - 1, (tense,))
-            options.append(option(weight, "when", happening, ",", self.hero(who), self.doing((tense,))))
+            when = rule("mark *", "(SBAR (WHADVP {}) (S {}))", 1, 0)
+            clause = choose("subordinate", [option(1, when, small("when"), happening)])
+            options.append(option(weight, how, clause, small(","), self.hero(who), self.doing((tense,))))
         return choose("clause", options)
 
     @once
-    def working(self) -> Choice:
-        """Works, worked, will work."""
-        return self.verb((Verb("work", "works", "worked"),), "one", TENSES)
+    def labour(self, job: Job) -> Choice:
+        """Works in the bakery."""
+        inside = rule("case det *", "(PP {} (NP {} {}))", 2, 1, 0)
+        row = (small("in"), small("the"), self.words.place(job.place, job.name))
+        place = choose("place", [option(1, inside, *row, means=job)])
+        return choose("verb phrase", [option(1, WITH_PLACE, self.verb((WORK,), "one", TENSES), place)])
 
     @once
-    def travelling(self) -> Choice:
-        """Flies, flew, will fly."""
-        return self.verb(self.lexicon.journeys, "one", TENSES)
+    def journey(self, home: City) -> Choice:
+        """Flies from Oslo to Rome."""
+        flies = self.verb(self.lexicon.journeys, "one", TENSES)
+        how = rule("* obl obl", "", 1, 2, 0)
+        row = (flies, self.place("from", home, None), self.place("to", None, home))
+        return choose("verb phrase", [option(1, how, *row)])
 
     @once
     def saying(self) -> Choice:
-        """Says, said."""
-        return choose("verb", [option(1, "says"), option(1, "said")])
+        """Says that the dog saw the cat."""
+        says = self.verb_of([(SAY, "one", "present", 1), (SAY, "one", "past", 1)])
+        how = rule("mark *", "(SBAR {} (S {}))", 1)
+        reported = choose("subordinate", [option(1, how, THAT["reported"], self.happening(self.depth, TENSES))])
+        return choose("verb phrase", [option(1, rule("* ccomp", "", 1, 0), says, reported)])
 
     @once
     def mood(self, tone: Tone) -> Choice:
         """Happy."""
-        return choose("adjective", [option(1, m.name, means=m) for m in self.lexicon.moods if m.tone == tone])
+        moods = [mood for mood in self.lexicon.moods if mood.tone == tone]
+        return choose("adjective", [option(1, SAME, self.words.adjective(m.name, "one"), means=m) for m in moods])
 
     @once
     def age(self, who: Person) -> Choice:
@@ -139,159 +168,67 @@ class Grammar:
         people = self.lexicon.people
         place = people.index(who)
         others = [(i, p) for i, p in enumerate(people) if p != who]
-        return choose(
-            "comparison",
-            [option(1, "older than" if i < place else "younger than", p.name, means=p) for i, p in others],
-        )
-
-    # --- what happens ---
+        rows = [(small("older" if i < place else "younger"), self._than_person(p)) for i, p in others]
+        return choose("comparison", [option(1, MORE, *row) for row in rows])
 
     @once
-    def event(self, tone: Tone) -> Choice:
-        """The dog found the key."""
+    def _than_person(self, who: Person) -> Choice:
+        named = choose("person", [self.named(1, self.words.person(who), who)])
+        return choose("place", [option(1, PLACE, small("than"), named)])
+
+    @once
+    def reason(self, tone: Tone) -> Choice:
+        """Because the dog found the key."""
         verbs = self.lexicon.lucky if tone == "good" else self.lexicon.unlucky
-        done = choose("verb", [option(1, verb.past, means=verb) for verb in verbs])
-        return choose("clause", [option(1, self.some(("being",), 0), done, self.some(("thing",), 0))])
-
-    @once
-    def happening(self, depth: int, tenses: tuple[Tense, ...]) -> Choice:
-        """The dogs that the cat sees like the boat."""
-        return choose(
-            "clause",
-            [
-                option(weight, self.noun_phrase("being", number, depth), self.act(number, depth, tenses))
-                for number, weight in zip(NUMBERS, self.weights.number, strict=True)
-            ],
-        )
-
-    @once
-    def act(self, number: Number, depth: int, tenses: tuple[Tense, ...]) -> Choice:
-        """Sees the boat."""
-        sees = self.verb(self.lexicon.actions, number, tenses)
-        return choose("verb phrase", [option(1, sees, self.some(KINDS, depth))])
-
-    @once
-    def doing(self, tenses: tuple[Tense, ...]) -> Choice:
-        """Smiles."""
-        return self.verb(self.lexicon.doings, "one", tenses)
-
-    @once
-    def verb(self, verbs: tuple[Verb, ...], number: Number, tenses: tuple[Tense, ...]) -> Choice:
-        """A verb of one of the tenses that agrees with its subject."""
-        weights = dict(zip(TENSES, self.weights.tense, strict=True))
-        return choose(
-            "verb",
-            [option(weights[t], verb.form(number, t), means=verb) for t in tenses for verb in verbs],
-        )
-
-    # --- what is ---
-
-    @once
-    def description(self, depth: int) -> Choice:
-        """The boats that the cat sees are red."""
         options = []
-        for kind, of_kind in zip(KINDS, self.weights.kind, strict=True):
-            for number, weight in zip(NUMBERS, self.weights.number, strict=True):
-                subject = self.noun_phrase(kind, number, depth)
-                options.append(option(of_kind * weight, subject, BE[number], self.quality()))
-        return choose("clause", options)
+        for number, weight in zip(NUMBERS, self.weights.number, strict=True):
+            done = self.verb_of([(verb, number, "past", 1) for verb in verbs])
+            found = choose("verb phrase", [option(1, WITH_OBJECT, done, self.some(("thing",), 0))])
+            options.append(option(weight, CLAUSE, self.noun_phrase("being", number, 0), found))
+        event = choose("clause", options)
+        return choose("subordinate", [option(1, SUBORDINATE, small("because"), event)])
 
-    @once
-    def quality(self) -> Choice:
-        """Red, big."""
-        return self.adjective((*self.lexicon.colours, *self.lexicon.sizes))
+    # --- what is always true ---
 
     @once
     def comparison(self) -> Choice:
         """The boat is bigger than the cup: true by the order of the things."""
         things = enumerate(self.lexicon.things)
-        return choose("clause", [option(1, "the", t.one, "is", self.compared(i), means=t) for i, t in things])
+        return choose("clause", [option(1, IS, self._thing(t), small("is"), self.compared(i)) for i, t in things])
 
     @once
     def compared(self, index: int) -> Choice:
         """Bigger than the cup: one thing and any other."""
         others = [(i, t) for i, t in enumerate(self.lexicon.things) if i != index]
-        return choose(
-            "comparison",
-            [option(1, "bigger than the" if i < index else "smaller than the", t.one, means=t) for i, t in others],
-        )
+        rows = [(small("bigger" if i < index else "smaller"), self._than_thing(t)) for i, t in others]
+        return choose("comparison", [option(1, MORE, *row) for row in rows])
+
+    @once
+    def _than_thing(self, thing: Noun) -> Choice:
+        return choose("place", [option(1, PLACE, small("than"), self._thing(thing))])
+
+    @once
+    def _thing(self, thing: Noun) -> Choice:
+        return choose("noun phrase", [option(1, NOUN_PHRASE, small("the"), self.words.noun(thing, "one"), means=thing)])
 
     @once
     def fact(self, home: City) -> Choice:
         """Oslo is the capital of Norway: most often about the hero's home."""
-        cities, weight = self.lexicon.cities, self.weights.home
-        return choose(
-            "fact",
-            [option(weight if c == home else 1, c.name, "is the capital of", c.country, means=c) for c in cities],
-        )
-
-    # --- noun phrases ---
+        weight = self.weights.home
+        rows = [(weight if c == home else 1, self._city(c), self._capital(c)) for c in self.lexicon.cities]
+        return choose("clause", [option(w, IS, city, small("is"), capital) for w, city, capital in rows])
 
     @once
-    def city(self, without: City | None) -> Choice:
-        """Any city, or any but one."""
-        return choose("city", [option(1, c.name, means=c) for c in self.lexicon.cities if c != without])
+    def _city(self, city: City) -> Choice:
+        return choose("city", [self.named(1, name(city.name, "LOC"), city)])
 
     @once
-    def some(self, kinds: tuple[Kind, ...], depth: int) -> Choice:
-        """A noun phrase of any of the kinds and any number."""
-        of_kind = dict(zip(KINDS, self.weights.kind, strict=True))
-        numbers = tuple(zip(NUMBERS, self.weights.number, strict=True))
-        return choose(
-            "object",
-            [option(of_kind[k] * weight, self.noun_phrase(k, n, depth)) for k in kinds for n, weight in numbers],
-        )
-
-    @once
-    def noun_phrase(self, kind: Kind, number: Number, depth: int) -> Choice:
-        """The big red box that the cats like."""
-        the = choose("determiner", [option(w, word) for word, w in DETERMINERS[number].items()])
-        plain, related = self.weights.relative
-        row = (the, self.described(kind, number))
-        options = [option(plain, *row)]
-        if depth > 0:
-            options.append(option(related, *row, "that", self.relative(kind, number, depth - 1)))
-        return choose("noun phrase", options)
-
-    @once
-    def described(self, kind: Kind, number: Number) -> Choice:
-        """Big red box: adjectives of size come before those of colour."""
-        nouns = self.lexicon.beings if kind == "being" else self.lexicon.things
-        noun = choose("noun", [option(1, n.one if number == "one" else n.many, means=n) for n in nouns])
-        big, red = self.adjective(self.lexicon.sizes), self.adjective(self.lexicon.colours)
-        (no_size, size), (no_colour, colour) = self.weights.size, self.weights.colour
-        rows = (
-            option(no_size * no_colour, noun),
-            option(no_size * colour, red, noun),
-            option(size * no_colour, big, noun),
-            option(size * colour, big, red, noun),
-        )
-        return choose("nominal", rows)
-
-    @once
-    def adjective(self, words: tuple[str, ...]) -> Choice:
-        """Any of these."""
-        return choose("adjective", [option(1, word) for word in words])
-
-    @once
-    def relative(self, kind: Kind, number: Number, depth: int) -> Choice:
-        """What follows `that`: sees the cat, the cat sees, is red, lives in Oslo."""
-        sees, seen, is_so, lives = self.weights.clause
-        live = self.verb((Verb("live", "lives", "lived"),), number, TENSES)
-        options = [option(seen, self.seen(depth)), option(is_so, BE[number], self.quality())]
-        if kind == "being":
-            options.append(option(sees, self.act(number, depth, TENSES)))
-            options.append(option(lives, live, "in", self.city(None)))
-        return choose("relative clause", options)
-
-    @once
-    def seen(self, depth: int) -> Choice:
-        """The cat sees: a clause whose object is the noun before it."""
-        options = []
-        for number, weight in zip(NUMBERS, self.weights.number, strict=True):
-            who, sees = self.noun_phrase("being", number, depth), self.verb(self.lexicon.actions, number, TENSES)
-            options.append(option(weight, who, sees))
-        return choose("clause", options)
+    def _capital(self, city: City) -> Choice:
+        """The capital of Norway."""
+        country = choose("country", [self.named(1, name(city.country, "LOC"), None)])
+        of = choose("place", [option(1, PLACE, small("of"), country)])
+        how = rule("det * nmod", "(NP (NP {} {}) {})", 2, 1, 0)
+        return choose("noun phrase", [option(1, how, small("the"), small("capital"), of)])
 
 
 def _a(word: str) -> str:

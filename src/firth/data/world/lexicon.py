@@ -8,12 +8,13 @@ No word may serve two purposes, else a text could have two derivations and the e
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Literal
+from typing import Literal, NamedTuple
 
 Tone = Literal["good", "bad"]
 Number = Literal["one", "many"]
 Tense = Literal["present", "past", "future"]
 Kind = Literal["being", "thing"]
+BE = {"one": "is", "many": "are"}
 
 
 @dataclass(frozen=True)
@@ -58,17 +59,31 @@ class Noun:
 
 @dataclass(frozen=True)
 class Verb:
-    """An action: see, sees, saw."""
+    """An action: see, sees, saw, seen."""
 
     base: str
     third: str
     past: str
+    participle: str = ""  # where it differs from the past
+
+    @property
+    def done(self) -> str:
+        """Seen."""
+        return self.participle or self.past
 
     def form(self, number: Number, tense: Tense) -> str:
         """The verb as it agrees with its subject, with its auxiliary."""
         if tense == "present":
             return self.third if number == "one" else self.base
         return self.past if tense == "past" else f"will {self.base}"
+
+
+class Action(NamedTuple):
+    """A verb as it was used."""
+
+    verb: Verb
+    number: Number
+    tense: Tense
 
 
 @dataclass(frozen=True)
@@ -100,9 +115,12 @@ class Lexicon:
     unlucky: tuple[Verb, ...]  # … and to be sad
 
 
+LEAST = {"people": 2, "cities": 2, "things": 2, "moods": 2}  # of those that are told apart from others of their kind
+
+
 def _pairs(make, text: str) -> tuple:
-    """Entries of a literal table: `one/two/three one/two/three`."""
-    return tuple(make(*entry.split("/")) for entry in text.split())
+    """Entries of a literal table: `one/two/three one/two/three`; `_` is a space within a name."""
+    return tuple(make(*entry.replace("_", " ").split("/")) for entry in text.split())
 
 
 LEXICON = Lexicon(
@@ -122,7 +140,8 @@ LEXICON = Lexicon(
         City,
         """Oslo/Norway Paris/France Rome/Italy Madrid/Spain Lisbon/Portugal Berlin/Germany Vienna/Austria
         Warsaw/Poland Athens/Greece Ankara/Turkey Cairo/Egypt Nairobi/Kenya Tokyo/Japan Beijing/China Delhi/India
-        Lima/Peru Havana/Cuba Ottawa/Canada Stockholm/Sweden Helsinki/Finland""",
+        Lima/Peru Havana/Cuba Ottawa/Canada Stockholm/Sweden Helsinki/Finland Buenos_Aires/Argentina
+        Addis_Ababa/Ethiopia Wellington/New_Zealand Colombo/Sri_Lanka""",
     ),
     moods=_pairs(
         Mood,
@@ -146,19 +165,22 @@ LEXICON = Lexicon(
     colours=("red", "blue", "green", "yellow", "white", "black", "brown", "grey", "purple", "golden"),
     actions=_pairs(
         Verb,
-        """see/sees/saw like/likes/liked want/wants/wanted follow/follows/followed watch/watches/watched
-        draw/draws/drew carry/carries/carried hold/holds/held push/pushes/pushed pull/pulls/pulled
-        hide/hides/hid touch/touches/touched remember/remembers/remembered forget/forgets/forgot
-        choose/chooses/chose guard/guards/guarded wash/washes/washed seek/seeks/sought leave/leaves/left
-        know/knows/knew""",
+        """see/sees/saw/seen like/likes/liked want/wants/wanted follow/follows/followed watch/watches/watched
+        draw/draws/drew/drawn carry/carries/carried hold/holds/held push/pushes/pushed pull/pulls/pulled
+        hide/hides/hid/hidden touch/touches/touched remember/remembers/remembered forget/forgets/forgot/forgotten
+        choose/chooses/chose/chosen guard/guards/guarded wash/washes/washed seek/seeks/sought leave/leaves/left
+        know/knows/knew/known""",
     ),
     doings=_pairs(
         Verb,
-        """smile/smiles/smiled sing/sings/sang dance/dances/danced sleep/sleeps/slept laugh/laughs/laughed
-        swim/swims/swam whistle/whistles/whistled dream/dreams/dreamed wait/waits/waited speak/speaks/spoke""",
+        """smile/smiles/smiled sing/sings/sang/sung dance/dances/danced sleep/sleeps/slept laugh/laughs/laughed
+        swim/swims/swam/swum whistle/whistles/whistled dream/dreams/dreamed wait/waits/waited
+        speak/speaks/spoke/spoken""",
     ),
     journeys=_pairs(
-        Verb, "fly/flies/flew drive/drives/drove walk/walks/walked ride/rides/rode travel/travels/travelled"
+        Verb,
+        """fly/flies/flew/flown drive/drives/drove/driven walk/walks/walked ride/rides/rode/ridden
+        travel/travels/travelled""",
     ),
     lucky=_pairs(
         Verb,
@@ -167,7 +189,7 @@ LEXICON = Lexicon(
     ),
     unlucky=_pairs(
         Verb,
-        """lose/loses/lost break/breaks/broke steal/steals/stole ruin/ruins/ruined burn/burns/burned
-        throw/throws/threw""",
+        """lose/loses/lost break/breaks/broke/broken steal/steals/stole/stolen ruin/ruins/ruined burn/burns/burned
+        throw/throws/threw/thrown""",
     ),
 )

@@ -10,13 +10,16 @@ from math import exp, fsum, inf, log
 
 import numpy as np
 
+from firth.data.world.annotated import AnnotatedStory, Annotator
 from firth.data.world.chance import Node, derivations, draw, meanings, words
 from firth.data.world.grammar import Grammar
-from firth.data.world.lexicon import LEXICON, City, Job, Lexicon, Mood, Person, Scene
+from firth.data.world.lexicon import LEAST, LEXICON, City, Job, Lexicon, Mood, Person, Scene
 from firth.data.world.weights import Weights
+from firth.data.world.writing import write
 from firth.errors import FirthError
 
 STREAM = 0x3041D  # keeps these random numbers apart from other uses of the same seed
+FAR, UNRELATED = 1 << 62, 100  # where the stories begin that lend their sentences as unrelated ones, and how many
 NUMBERS = 192  # random numbers made at once: enough for most documents
 
 
@@ -41,7 +44,7 @@ class World:
         if self.depth < 0:
             raise FirthError(f"depth {self.depth} is negative", where="world", do="use 0, 1, 2, …")
         for name, entries in vars(self.lexicon).items():
-            least = 2 if name in ("people", "cities", "things") else 1  # these are told apart from others of their kind
+            least = LEAST.get(name, 1)
             if len(entries) < least:
                 raise FirthError(f"{len(entries)} {name}", where="world lexicon", do=f"give {least} at least")
 
@@ -57,6 +60,15 @@ class World:
         more = len(draw(self._grammar.length(), numbers).parts) - 1
         sentence = self._grammar.sentence(scene)
         return Story(scene, (opening, *(draw(sentence, numbers) for _ in range(more))))
+
+    def annotated(self, count: int, start: int = 0) -> Iterator[AnnotatedStory]:
+        """Documents start … start+count−1 with all their layers."""
+        return (self.annotate(index) for index in range(start, start + count))
+
+    def annotate(self, index: int) -> AnnotatedStory:
+        """Document number `index` with all its layers."""
+        story = self.story(index)
+        return self._annotator.story(story.scene, story.sentences, index)
 
     def log_probability(self, document: str) -> float:
         """The natural logarithm of the probability that a document is exactly this text; −inf if it cannot be."""
@@ -88,10 +100,16 @@ class World:
         return Grammar(self.lexicon, self.weights, self.depth)
 
     @cached_property
+    def _annotator(self) -> Annotator:
+        stories = [self.story(FAR + index) for index in range(UNRELATED)]
+        others = [node for story in stories for node in story.sentences if node.phrase.words[0] not in ("he", "she")]
+        return Annotator(self.lexicon, others)
+
+    @cached_property
     def _proper(self) -> frozenset[str]:
         """The words that have a capital wherever they stand."""
-        places = (word for city in self.lexicon.cities for word in (city.name, city.country))
-        return frozenset((*(person.name for person in self.lexicon.people), *places))
+        names = [name for city in self.lexicon.cities for name in (city.name, city.country)]
+        return frozenset(word for name in (*names, *(p.name for p in self.lexicon.people)) for word in name.split(" "))
 
     @cached_property
     def _later(self) -> tuple[float, float]:
@@ -125,8 +143,7 @@ def render(story: Story) -> str:
 
 
 def _write(sentences: list[list[str]]) -> str:
-    lines = [" ".join(sentence) for sentence in sentences]
-    return " ".join([line[:1].upper() + line[1:] for line in lines]).replace(" .", ".").replace(" ,", ",")
+    return " ".join([write(" ".join(sentence)) for sentence in sentences])
 
 
 def _scene(opening: Node) -> Scene:

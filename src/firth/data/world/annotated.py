@@ -1,0 +1,165 @@
+"""Stories with every layer of gold annotation, all read from one derivation, so that they agree with each other."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+from firth.data.records import Answer, Pair
+from firth.data.world import frames
+from firth.data.world.chance import Node
+from firth.data.world.frames import Ask, Cast, Told
+from firth.data.world.lexicon import Lexicon, Scene
+from firth.data.world.phrase import CONTENT, Phrase, Word
+from firth.data.world.writing import write
+
+LABELS = ("paraphrase", "entailment", "contradiction", "neutral")
+
+
+class Annotated(NamedTuple):
+    """A sentence with its layers; one entry a word, except where something else is said."""
+
+    text: str
+    words: tuple[str, ...]
+    lemmas: tuple[str, ...]
+    upos: tuple[str, ...]
+    xpos: tuple[str, ...]
+    feats: tuple[str, ...]
+    heads: tuple[int, ...]  # counted from 1; 0 is the root
+    relations: tuple[str, ...]
+    entities: tuple[str, ...]  # BIO
+    tree: str  # brackets, with the Penn tags as leaves' labels
+    sentiment: str  # good, bad or neutral
+    tones: tuple[int, ...]  # of each word: 1 good, −1 bad, 0 neither
+    translation: tuple[str, ...]  # its words
+    alignment: tuple[tuple[int, int], ...]  # (word, word of the translation), counted from 0
+    pairs: tuple[Pair, ...]  # with a paraphrase, an entailed, a contradicted and an unrelated sentence
+    kind: str  # of sentence
+    log_probability: float  # of the sentence, given the scene
+
+
+class Asked(NamedTuple):
+    """A question about a document; answers that stand in the text have their place, others (yes, a country) have −1."""
+
+    kind: str
+    text: str
+    answers: tuple[Answer, ...]
+    choices: tuple[str, ...] = ()
+
+
+class AnnotatedStory(NamedTuple):
+    """A document: its sentences, what it is about, and questions whose answers stand at their places in the text."""
+
+    text: str
+    scene: Scene
+    sentences: tuple[Annotated, ...]
+    questions: tuple[Asked, ...]
+    summary: str
+    translation: str
+
+
+class Annotator:
+    """Turns derivations of one world into annotated stories."""
+
+    def __init__(self, lexicon: Lexicon, others: list[Node]) -> None:
+        self.lexicon = lexicon
+        self._others = [(write(node.phrase.text), _content(node.phrase.words)) for node in others]
+
+    def story(self, scene: Scene, nodes: tuple[Node, ...], salt: int) -> AnnotatedStory:
+        """The annotated story; `salt` chooses wrong answers and unrelated sentences."""
+        sentences, asked, offset = [], {}, 0
+        for number, node in enumerate(nodes):
+            cast = Cast(self.lexicon, salt * 31 + number * 7)
+            told = node.option.means(node, cast)
+            sentence = self.sentence(node, told, cast.salt)
+            for ask in told.questions:
+                _collect(asked, ask, sentence.text, offset, scene.hero.name)
+            sentences.append(sentence)
+            offset += len(sentence.text) + 1
+        text = " ".join([sentence.text for sentence in sentences])
+        translation = " ".join([write(" ".join(sentence.translation)) for sentence in sentences])
+        summary = write(frames.summary(scene, nodes), ".")
+        return AnnotatedStory(text, scene, tuple(sentences), tuple(asked.values()), summary, translation)
+
+    def sentence(self, node: Node, told: Told, salt: int) -> Annotated:
+        """All layers of one sentence."""
+        phrase: Phrase = node.phrase
+        words: tuple[Word, ...] = phrase.words
+        text = write(phrase.text)
+        tones = tuple([word.tone for word in words])
+        tone = sum(tones)
+        lemmas, upos, xpos, feats, entities = zip(*[word.columns for word in words], strict=False)
+        return Annotated(
+            text,
+            _capital(words),
+            lemmas,
+            upos,
+            xpos,
+            feats,
+            tuple([at + head if head else 0 for at, head in enumerate(phrase.heads, 1)]),
+            tuple([relation or "root" for relation in phrase.relations]),
+            entities,
+            _tree(phrase.tree, words[0]),
+            "good" if tone > 0 else "bad" if tone < 0 else "neutral",
+            tones,
+            _capital(phrase.target[0]),
+            _alignment(phrase.sources, phrase.widths),
+            self._pairs(text, words, phrase.content, told, salt),
+            node.option.means.__name__,
+            node.log_probability,
+        )
+
+    def _pairs(self, text: str, words: tuple[Word, ...], content: int, told: Told, salt: int) -> tuple[Pair, ...]:
+        """Similarity is 5 times the share of words with content in common (Dice); a contradiction has half of it."""
+        entailed = round(10 * told.kept / (content + told.kept), 2)
+        own, others = _content(words), self._others
+        at = salt % len(others)
+        while not own.isdisjoint(others[at][1]):
+            at = (at + 1) % len(others)
+        return (
+            Pair(text, write(told.paraphrase, "."), LABELS[0], 5.0),
+            Pair(text, write(told.entailed, "."), LABELS[1], entailed),
+            Pair(text, write(told.contradicted, "."), LABELS[2], 2.5),
+            Pair(text, others[at][0], LABELS[3], 0.0),
+        )
+
+
+def _content(words: tuple[Word, ...]) -> set[str]:
+    return {word.lemma for word in words if word.upos in CONTENT}
+
+
+def _capital(words: tuple[str, ...]) -> tuple[str, ...]:
+    first = words[0]
+    return (first[:1].upper() + first[1:], *words[1:])
+
+
+def _tree(tree: str, first: str) -> str:
+    """The brackets with a capital on the first word."""
+    end = tree.index(")")
+    return tree[: end - len(first)] + first[:1].upper() + first[1:] + tree[end:]
+
+
+def _alignment(sources: Sequence[int], widths: Sequence[int]) -> tuple[tuple[int, int], ...]:
+    rows = zip(sources, widths, range(len(sources)), strict=False)
+    return tuple([(word, at) for source, width, at in rows if source >= 0 for word in range(source, source + width)])
+
+
+def _collect(asked: dict[str, Asked], ask: Ask, text: str, offset: int, hero: str) -> None:
+    """Add an answer to the question it belongs to; asked twice in a story, a question has several answers."""
+    question = write(ask.text, "?")
+    answer = Answer(ask.answer, -1)
+    if ask.where == "hero":
+        answer = Answer(hero, 0)
+    elif ask.where:
+        answer = _place(text, ask, offset)
+    if question not in asked:
+        asked[question] = Asked(ask.kind, question, (answer,), ask.choices)
+    elif answer not in asked[question].answers:  # a choice among several would have more than one right answer
+        asked[question] = asked[question]._replace(answers=(*asked[question].answers, answer), choices=())
+
+
+def _place(text: str, ask: Ask, offset: int) -> Answer:
+    """The answer as it stands in the text."""
+    start = text.find(ask.answer) if ask.where == "first" else text.rfind(ask.answer)
+    start = max(start, 0)  # not found: it begins the sentence, with a capital
+    return Answer(text[start : start + len(ask.answer)], offset + start)

@@ -1,0 +1,376 @@
+"""What else can be said of a sentence: the same in other words, what follows, what it rules out, and questions.
+
+One function for each kind of sentence; it knows the parts of that kind's derivation. `every` is taken to speak of one
+at least, so that what every dog saw was seen.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Literal, NamedTuple
+
+from firth.data.world.chance import Node
+from firth.data.world.lexicon import BE, Action, Lexicon, Scene
+from firth.data.world.phrase import Phrase
+
+Where = Literal["first", "last", "hero", ""]  # at its begin, near its end, where the hero is named first, nowhere
+
+OBJECTIVE = {"she": "her", "he": "him"}
+EXISTING = ("some", "two", "three")
+CONVERSE = {"older": "younger", "younger": "older", "bigger": "smaller", "smaller": "bigger"}
+
+
+class Ask(NamedTuple):
+    """A question about one sentence and its answer; `where` tells the place in the text that says it."""
+
+    kind: str
+    text: str
+    answer: str
+    where: Where = ""
+    choices: tuple[str, ...] = ()
+
+
+class Told(NamedTuple):
+    """Further sentences, without capital and full stop; `kept` words with content are left in the entailed one."""
+
+    paraphrase: str
+    entailed: str
+    contradicted: str
+    kept: int
+    questions: tuple[Ask, ...]
+
+
+class Cast(NamedTuple):
+    """What a frame may know beside the sentence: all words, and a number to choose wrong answers by."""
+
+    lexicon: Lexicon
+    salt: int
+
+    def choices(self, answer: str, others: list[str]) -> tuple[str, ...]:
+        """The answer among three others, in an order that tells nothing."""
+        wrong = [other for other in others if other != answer]
+        first = self.salt % max(len(wrong), 1)
+        row = (wrong[first:] + wrong[:first])[:3]
+        at = self.salt // 7 % (len(row) + 1)
+        return (*row[:at], answer, *row[at:])
+
+
+# --- the English of it --------------------------------------------------------------------------------------------
+
+
+def helper(action: Action) -> str:
+    """Does, do, did, will."""
+    if action.tense == "present":
+        return "does" if action.number == "one" else "do"
+    return "did" if action.tense == "past" else "will"
+
+
+def be(number: str, tense: str) -> str:
+    """Is, are, was, were, will be."""
+    if tense == "present":
+        return BE[number]
+    return ("was" if number == "one" else "were") if tense == "past" else "will be"
+
+
+def deny(subject: Phrase, verb: str, not_verb: str, rest: str) -> str:
+    """The opposite: a quantified subject is denied as a whole, any other does not do it."""
+    first = subject.words[0]
+    if first == "every":
+        return f"not {subject.text} {verb} {rest}".rstrip()
+    if first in EXISTING:
+        return f"no {subject.text[len(first) + 1 :]} {verb} {rest}".rstrip()
+    return f"{subject.text} {not_verb} {rest}".rstrip()
+
+
+def any_of(thing: Phrase) -> str:
+    """A noun phrase as it stands after `not`: any cups."""
+    first = thing.words[0]
+    return f"any {thing.text[len(first) + 1 :]}" if first in EXISTING else thing.text
+
+
+def _name(subject: Node) -> str:
+    return subject.option.means.name
+
+
+def _single(verb: Node) -> str:
+    """The verb as it follows `who`."""
+    return verb.option.means.verb.form("one", verb.option.means.tense)
+
+
+def _who(subject: Node, verb: str, rest: str = "") -> Ask:
+    """A question for a person; a pronoun is answered by the name."""
+    named = subject.phrase.words[0] == _name(subject).partition(" ")[0]
+    return Ask("who", f"who {verb} {rest}".rstrip(), _name(subject), "first" if named else "hero")
+
+
+# --- somebody does something to something -------------------------------------------------------------------------
+
+
+def transitive(subject: Phrase, name: str, verb: Node, thing: Node, front: str) -> Told:
+    """What holds of any sentence with an object."""
+    action: Action = verb.option.means
+    active, aux, goal = verb.phrase.text, helper(action), thing.phrase
+    passive = f"{goal.text} {be(goal.number, action.tense)} {action.verb.done}"
+    denied = deny(subject, f"{active} {goal.text}", f"{aux} not {action.verb.base} {any_of(goal)}", "")
+    when = f" {front}" if front else ""
+    what = "whom" if thing.parts[0].choice.label == "being phrase" else "what"
+    questions = (
+        Ask("object", f"{what} {aux} {name} {action.verb.base}{when}", goal.text, "last"),
+        Ask("yes or no", f"{aux} {name} {action.verb.base} {goal.text}{when}", "yes", "", ("yes", "no")),
+    )
+    by = OBJECTIVE.get(subject.text, subject.text)
+    kept = verb.phrase.content + goal.content
+    return Told(f"{passive} by {by}{when}", passive, f"{front} {denied}".lstrip(), kept, questions)
+
+
+def acting(node: Node, cast: Cast) -> Told:
+    """Yesterday Anna saw the dog."""
+    *front, subject, act = node.parts[0].parts
+    verb, thing = act.parts
+    told = transitive(subject.phrase, _name(subject), verb, thing, front[0].phrase.text if front else "")
+    return told._replace(questions=(*told.questions, _who(subject, verb.phrase.text, thing.phrase.text)))
+
+
+def acting_together(node: Node, cast: Cast) -> Told:
+    """Anna and Tom saw the dog."""
+    both, act, _ = node.parts
+    verb, thing = act.parts
+    told = transitive(both.phrase, both.phrase.text, verb, thing, "")
+    single = f"{_single(verb)} {thing.phrase.text}"
+    who = Ask("who", f"who {single}", both.phrase.text, "first")
+    alone, kept = f"{both.parts[0].phrase.text} {single}", node.phrase.content - 1
+    return told._replace(entailed=alone, kept=kept, questions=(*told.questions, who))
+
+
+def happening(node: Node, cast: Cast) -> Told:
+    """The dog saw the cat."""
+    subject, act = node.parts[0].parts
+    verb, thing = act.parts
+    told = transitive(subject.phrase, subject.phrase.text, verb, thing, "")
+    who = Ask("who", f"who {_single(verb)} {thing.phrase.text}", subject.phrase.text, "first")
+    return told._replace(questions=(*told.questions, who))
+
+
+# --- somebody does something --------------------------------------------------------------------------------------
+
+
+def doing(node: Node, cast: Cast) -> Told:
+    """Anna smiles."""
+    subject, verb, _ = node.parts
+    action, who = verb.option.means, subject.phrase.text
+    denied = f"{who} {helper(action)} not {action.verb.base}"
+    polar = Ask("yes or no", f"{helper(action)} {_name(subject)} {action.verb.base}", "yes", "", ("yes", "no"))
+    sings = verb.phrase.text
+    return Told(f"it is {who} who {sings}", f"somebody {sings}", denied, 1, (_who(subject, sings), polar))
+
+
+def travelling(node: Node, cast: Cast) -> Told:
+    """Anna flew from Oslo to Rome."""
+    subject, trip, _ = node.parts
+    verb, start, goal = trip.parts
+    action, who, flew = verb.option.means, subject.phrase.text, verb.phrase.text
+    home, city = start.parts[1].phrase.text, goal.parts[1].phrase.text
+    asked = f"where {helper(action)} {_name(subject)} {action.verb.base}"
+    cities = [c.name for c in cast.lexicon.cities]
+    return Told(
+        f"{who} {flew} to {city} from {home}",
+        f"{who} {flew} to {city}",
+        f"{who} {helper(action)} not {action.verb.base} from {home} to {city}",
+        node.phrase.content - start.phrase.content,
+        (
+            Ask("place", f"{asked} to", city, "last", cast.choices(city, cities)),
+            Ask("origin", f"{asked} from", home, "last"),
+        ),
+    )
+
+
+def working(node: Node, cast: Cast) -> Told:
+    """Anna works in the bakery."""
+    subject, work, _ = node.parts
+    verb, inside = work.parts
+    action, who = verb.option.means, subject.phrase.text
+    place = f"the {inside.option.means.place}"
+    places = [f"the {job.place}" for job in cast.lexicon.jobs]
+    asked = f"where {helper(action)} {_name(subject)} work"
+    return Told(
+        f"{place} {be('one', action.tense)} where {who} {verb.phrase.text}",
+        f"{who} {verb.phrase.text}",
+        f"{who} {helper(action)} not work in {place}",
+        node.phrase.content - inside.phrase.content,
+        (
+            Ask("place", asked, place, "last", cast.choices(place, places)),
+            _who(subject, verb.phrase.text, f"in {place}"),
+        ),
+    )
+
+
+def saying(node: Node, cast: Cast) -> Told:
+    """Tom says that the dog saw the cat."""
+    subject, says, _ = node.parts
+    verb, reported = says.parts
+    action, who, what = verb.option.means, subject.phrase.text, reported.parts[1].phrase.text
+    said = verb.phrase.text
+    questions = (
+        Ask("who", f"who {said} that {what}", who, "first"),
+        Ask("clause", f"what {helper(action)} {who} say", what, "last"),
+    )
+    denied = f"{who} {helper(action)} not say that {what}"
+    return Told(f"according to {who} , {what}", f"{who} {said} something", denied, 2, questions)
+
+
+def occasion(node: Node, cast: Cast) -> Told:
+    """When the dog saw the cat, Anna smiled."""
+    when, _, subject, verb = node.parts[0].parts
+    action, who, clause = verb.option.means, subject.phrase.text, when.parts[1].phrase.text
+    smiled = verb.phrase.text
+    asked = f"when {helper(action)} {_name(subject)} {action.verb.base}"
+    return Told(
+        f"{who} {smiled} when {clause}",
+        f"{who} {smiled}",
+        f"when {clause} , {who} {helper(action)} not {action.verb.base}",
+        subject.phrase.content + verb.phrase.content,
+        (Ask("time", asked, f"when {clause}", "first"),),
+    )
+
+
+# --- how somebody or something is ---------------------------------------------------------------------------------
+
+
+def opening(node: Node, cast: Cast) -> Told:
+    """Anna is a cheerful baker from Oslo."""
+    subject, _, calling, _ = node.parts
+    article, mood, job, origin = calling.parts
+    who, city = _name(subject), origin.parts[1].phrase.text
+    country = origin.parts[1].option.means.country
+    article_of_job = "an" if job.phrase.text[0] in "aeiou" else "a"
+    jobs = [j.name for j in cast.lexicon.jobs]
+    moods = [m.name for m in cast.lexicon.moods if m.tone != calling.option.means.tone]
+    return Told(
+        f"{who} comes from {city} and is {article} {mood} {job.phrase.text}",
+        f"{who} is {article_of_job} {job.phrase.text}",
+        f"{who} is not {article} {mood} {job.phrase.text} from {city}",
+        2,
+        (
+            Ask("job", f"what is the job of {who}", job.phrase.text, "last", cast.choices(job.phrase.text, jobs)),
+            Ask("mood", f"how does {who} feel", str(mood), "last", cast.choices(str(mood), moods)),
+            Ask("origin", f"where does {who} come from", city, "last"),
+            Ask("country", f"which country does {who} come from", country),
+        ),
+    )
+
+
+def feeling(node: Node, cast: Cast) -> Told:
+    """Anna is happy because the dog found the key."""
+    subject, _, mood, reason, _ = node.parts
+    who, so, why = subject.phrase.text, mood.phrase.text, reason.parts[1].phrase.text
+    moods = [m.name for m in cast.lexicon.moods if m.tone != mood.option.means.tone]
+    return Told(
+        f"because {why} , {who} is {so}",
+        f"{who} is {so}",
+        f"{who} is not {so}",
+        subject.phrase.content + mood.phrase.content,
+        (
+            Ask("reason", f"why is {_name(subject)} {so}", why, "last"),
+            Ask("mood", f"how does {_name(subject)} feel", so, "first", cast.choices(so, moods)),
+        ),
+    )
+
+
+def compare(subject: str, name: str, word: str, other: str, kept: int, kind: str) -> Told:
+    """Of two people or things, one is more."""
+    opposite = CONVERSE[word]
+    asked = Ask(kind, f"{'who' if kind == 'older' else 'which'} is {word} , {name} or {other}", name, "", (name, other))
+    polar = Ask("yes or no", f"is {name} {opposite} than {other}", "no", "", ("yes", "no"))
+    by = OBJECTIVE.get(subject, subject)
+    return Told(
+        f"{other} is {opposite} than {by}",
+        f"{subject} is not {opposite} than {other}",
+        f"{subject} is {opposite} than {other}",
+        kept,
+        (asked, polar),
+    )
+
+
+def ageing(node: Node, cast: Cast) -> Told:
+    """Anna is older than Tom."""
+    subject, _, more, _ = node.parts
+    other = more.parts[1].parts[1].phrase.text
+    return compare(subject.phrase.text, _name(subject), more.parts[0], other, node.phrase.content, "older")
+
+
+def comparing(node: Node, cast: Cast) -> Told:
+    """The boat is bigger than the cup."""
+    subject, _, more = node.parts[0].parts
+    thing, other = subject.phrase.text, more.parts[1].parts[1].phrase.text
+    return compare(thing, thing, more.parts[0], other, node.phrase.content, "bigger")
+
+
+def describing(node: Node, cast: Cast) -> Told:
+    """The boats are red."""
+    subject, is_, so = node.parts[0].parts
+    what, quality = subject.phrase, so.phrase.text
+    colour = quality in cast.lexicon.colours
+    kind, others = ("colour", cast.lexicon.colours) if colour else ("size", cast.lexicon.sizes)
+    asked = f"what {kind} {is_} {what.text}"
+    return Told(
+        f"{quality} {is_} {what.text}",
+        f"something is {quality}",
+        deny(what, f"{is_} {quality}", f"{is_} not {quality}", ""),
+        1,
+        (Ask(kind, asked, quality, "last", cast.choices(quality, list(others))),),
+    )
+
+
+def fact(node: Node, cast: Cast) -> Told:
+    """Oslo is the capital of Norway."""
+    city, _, _ = node.parts[0].parts
+    here, country = city.phrase.text, city.option.means.country
+    countries = [c.country for c in cast.lexicon.cities]
+    wrong = next(c for c in cast.choices(country, countries) if c != country)
+    cities = [c.name for c in cast.lexicon.cities]
+    return Told(
+        f"the capital of {country} is {here}",
+        f"{here} is in {country}",
+        f"{here} is the capital of {wrong}",
+        city.phrase.content + country.count(" ") + 1,
+        (
+            Ask("capital", f"what is the capital of {country}", here, "first", cast.choices(here, cities)),
+            Ask("yes or no", f"is {here} the capital of {wrong}", "no", "", ("yes", "no")),
+        ),
+    )
+
+
+Frame = Callable[[Node, Cast], Told]
+OPENING: Frame = opening
+STORY: tuple[Frame, ...] = (  # in the order of the weights
+    acting, doing, travelling, working, feeling, ageing, acting_together, happening, describing, comparing, fact,
+    saying, occasion,
+)  # fmt: skip
+
+
+# --- a whole story ------------------------------------------------------------------------------------------------
+
+
+def _after_subject(node: Node) -> str:
+    return " ".join([part.phrase.text for part in node.parts[1:-1]])
+
+
+def _act(node: Node) -> str:
+    return node.parts[0].parts[-1].phrase.text
+
+
+# What is worth telling of a story, the first that there is; each with its predicate.
+TELLING: dict[Frame, Callable[[Node], str]] = {
+    feeling: _after_subject, travelling: _after_subject, acting: _act, working: _after_subject, doing: _after_subject,
+}  # fmt: skip
+
+
+def summary(scene: Scene, nodes: tuple[Node, ...]) -> str:
+    """Anna , a baker from Oslo , is happy because the dog found the key."""
+    article = "an" if scene.job.name[0] in "aeiou" else "a"
+    found = {node.option.means: node for node in reversed(nodes)}
+    calling = f"{article} {scene.job.name} from {scene.home.name}"
+    for frame, predicate in TELLING.items():
+        if frame in found:
+            return f"{scene.hero.name} , {calling} , {predicate(found[frame])}"
+    return f"{scene.hero.name} is {calling}"

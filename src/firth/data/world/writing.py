@@ -1,0 +1,8 @@
+"""Words as they stand in running text."""
+
+from __future__ import annotations
+
+
+def write(line: str, mark: str = "") -> str:
+    """A sentence from words with spaces between: a capital, commas and full stop closed up, a mark at the end."""
+    return (line[:1].upper() + line[1:]).replace(" ,", ",").replace(" .", ".") + mark
