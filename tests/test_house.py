@@ -22,6 +22,7 @@ FLOORS = [
     "metrics",
     "runs",
     "data",
+    "counts",
     "nn",
     "backbones",
     "heads",
@@ -35,7 +36,7 @@ FLOORS = [
     "cli",
 ]
 COMMAND = "\nfrom firth.cli.main import run\ntry: run()\nexcept SystemExit: pass"
-TORCH_FREE = ("errors", "config", "types", "presets", "text", "metrics", "runs", "data", "report")
+TORCH_FREE = ("errors", "config", "types", "presets", "text", "metrics", "runs", "data", "counts", "report")
 
 
 def modules():

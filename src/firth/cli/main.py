@@ -7,7 +7,7 @@ from typing import Any
 
 import typer
 
-from firth.cli import inspecting, tokenizing, training, using
+from firth.cli import cleaning, company, datasets, inspecting, statistics, tokenizing, training, using
 from firth.errors import FirthError
 
 app = typer.Typer(
@@ -24,6 +24,12 @@ app.command("run")(using.run)
 app.command("info")(inspecting.info)
 app.command("compare")(inspecting.compare)
 app.add_typer(tokenizing.app, name="tokenizer")
+app.add_typer(datasets.app, name="data")
+app.command("company")(company.company)
+text = typer.Typer(help="Clean text and count what is in it.", no_args_is_help=True, rich_markup_mode=None)
+text.command("clean")(cleaning.clean)
+text.command("stats")(statistics.stats)
+app.add_typer(text, name="text")
 
 
 @app.callback()

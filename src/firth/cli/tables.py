@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from typing import TextIO
 
 
-def show(rows: Sequence[Mapping[str, str]]) -> None:
-    """Print rows under their keys; the terminal's width is respected."""
+def show(rows: Sequence[Mapping[str, str]], file: TextIO | None = None) -> None:
+    """Print rows under their keys, to standard output if no file is given; the terminal's width is respected."""
     from rich.console import Console
     from rich.table import Table
 
@@ -17,4 +18,4 @@ def show(rows: Sequence[Mapping[str, str]]) -> None:
         table.add_column(key, overflow="fold", no_wrap=all(len(row[key]) <= 16 for row in rows) and len(key) <= 16)
     for row in rows:
         table.add_row(*(row[key] for key in rows[0]))
-    Console(highlight=False, markup=False).print(table)
+    Console(file=file, highlight=False, markup=False).print(table)

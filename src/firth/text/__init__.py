@@ -7,10 +7,17 @@ from typing import Any
 
 _HOME = {
     "Accounting": "tokenizer",
+    "Cleaned": "cleaning",
     "Encoding": "tokenizer",
+    "Languages": "language",
     "Special": "special",
     "Tokenizer": "tokenizer",
+    "Wording": "cleaning",
+    "clean": "cleaning",
+    "common_words": "lists",
     "describe": "about",
+    "read_list": "lists",
+    "segmenter": "segment",
     "sentences": "split",
     "words": "split",
 }

@@ -1,0 +1,290 @@
+"""Filters and the row of them: what each means, that the counts add up, and that a second cleaning finds nothing."""
+
+from __future__ import annotations
+
+import sys
+from collections import Counter
+from itertools import pairwise
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from firth.errors import FirthError
+from firth.text import clean, common_words, read_list, segmenter
+from firth.text.cleaning import SHOWN, Wording
+from firth.text.filters import (
+    Characters,
+    HasWords,
+    InLanguage,
+    LacksWords,
+    Letters,
+    NotNear,
+    NotSeen,
+    Spaced,
+    StopWordShare,
+    WithoutWords,
+    Words,
+    letter_share,
+)
+from firth.text.language import Guess
+
+texts = st.lists(st.text(alphabet="abcde .,1Ğ\n", max_size=30), max_size=30)
+STOP = ("the", "a", "of")
+
+
+class Shouting:
+    """An identifier for tests: capital letters are one language, small ones the other."""
+
+    languages = ("loud", "quiet")
+
+    def identify(self, text):
+        loud = sum(map(str.isupper, text)) / max(1, len(text))
+        return Guess("loud", loud) if loud >= 0.5 else Guess("quiet", 1 - loud)
+
+
+# --- each filter --------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("step", "kept", "dropped"),
+    [
+        (Characters(3), ["abc", "abcd"], ["", "ab"]),
+        (Characters(0, 3), ["", "abc"], ["abcd"]),
+        (Words(2), ["two words", "it's 7", "你好"], ["one", "one !!! ...", "", "mother-in-law's"]),
+        (Words(1, 2), ["a", "a b"], ["", "a b c"]),
+        (Letters(0.5), ["ab12", "a b", "हिन्दी", "naïve"], ["a123", "!!!", "", "12"]),
+        (InLanguage(("loud",), Shouting(), 0.8), ["AAAA", "AAAAb"], ["AAAbb", "aaaa"]),
+        (InLanguage(("loud", "quiet"), Shouting(), 0.0), ["AA", "aa"], []),
+        (HasWords(("sea", "ship", "New York"), 2), ["The Sea: a SHIP", "a ship in new york"], ["sea sea", "new ship"]),
+        (LacksWords(("cat", "New York")), ["category", "York is new"], ["The cat's... CAT!", "In New  York."]),
+        (StopWordShare(STOP, 0.25, 0.5), ["the dog", "the b c d"], ["dog", "the a dog", "", "the b c d e"]),
+        (NotSeen(), ["one", "One", "one "], []),
+        (NotNear(0.8), ["a b c d e f", "", "!"], []),
+    ],
+)  # fmt: skip
+def test_what_each_keeps(step, kept, dropped):
+    assert list(clean(kept + dropped, [step])) == kept
+
+
+def test_repeated_texts_are_dropped_but_the_first():
+    assert list(clean(["a", "b", "a", "a ", "b"], [NotSeen()])) == ["a", "b", "a "]
+    long = "one two three four five six seven eight nine ten eleven twelve"
+    near = [long, long.upper() + "!", long + " thirteen", long[::-1], "", ""]
+    assert list(clean(near, [NotNear(0.6)])) == [long, long[::-1], ""]
+
+
+@given(st.text())
+def test_the_share_of_letters_is_a_share(text):
+    assert 0 <= letter_share(text) <= 1
+    assert letter_share("".join(filter(str.isalpha, "x" + text))) == 1
+
+
+@pytest.mark.parametrize(
+    ("text", "left"),
+    [
+        ("The top of the hill", "top hill"),
+        ("a dog\nof\nthe house, of a man.", "dog\n\nhouse, man."),
+        ("the-art (of) it", "the-art () it"),
+        ("theft of a", "theft"),
+        ("nothing here", "nothing here"),
+    ],
+)
+def test_stop_words_are_taken_out(text, left):
+    assert list(clean([text], [WithoutWords(STOP)])) == [left]
+
+
+def test_what_only_has_stop_words_is_dropped():
+    assert list(clean(["The, of!", "..."], [WithoutWords(STOP)])) == []
+
+
+@given(st.lists(st.sampled_from(["the", "dog", "of", "Cat", "a", ",", "x"]), max_size=12).map(" ".join))
+def test_taking_words_out_is_the_filter_of_the_words(text):
+    expected = [word for word in Wording().words(text) if word not in STOP]
+    left = list(clean([text], [WithoutWords(STOP)]))
+    assert [Wording().words(found) for found in left] == ([expected] if expected else [])
+
+
+def test_turkish_letters_are_compared_as_turkish():
+    listed = [LacksWords(("ışık", "iyi"))]
+    said = ["IŞIK", "İyi", "işik"]
+    assert list(clean(said, listed, wording=Wording(lower="turkish"))) == ["işik"]
+    assert list(clean(said, listed, wording=Wording(lower="no"))) == said
+
+
+def test_text_is_spaced_as_it_is_cut():
+    cut = Wording(cut=lambda text: [text[at : at + 2] for at in range(0, len(text), 2)])
+    assert list(clean(["abcde\nfg"], [Spaced()], wording=cut)) == ["ab cd e\nfg"]
+
+
+# --- the row ------------------------------------------------------------------------------------------------------
+
+ROW = [Characters(2, 25), Words(1), Letters(0.4), LacksWords(("ab", "b c")), NotSeen(), NotNear(0.7, 2)]
+
+
+@given(texts, st.permutations(ROW))
+def test_counts_add_up(documents, row):
+    cleaned = clean(documents, row)
+    kept = list(cleaned)
+    assert cleaned.seen == len(documents) and cleaned.kept == len(kept)
+    assert cleaned.kept + sum(tally.dropped for tally in cleaned.tallies) == cleaned.seen
+    assert [tally.name for tally in cleaned.tallies] == [step.name for step in row]
+
+
+@given(texts, st.permutations(ROW))
+def test_cleaning_the_cleaned_drops_nothing(documents, row):
+    once = list(clean(documents, row))
+    again = clean(once, row)
+    assert list(again) == once
+    assert not any(tally.dropped for tally in again.tallies)
+
+
+@given(texts)
+def test_a_row_is_its_filters_one_after_the_other(documents):
+    after = documents
+    for step in ROW:
+        after = list(clean(after, [step]))
+    assert list(clean(documents, ROW)) == after
+
+
+@given(texts)
+def test_reading_twice_gives_the_same(documents):
+    cleaned = clean(documents, ROW)
+    first, report = list(cleaned), cleaned.report()
+    assert list(cleaned) == first and cleaned.report() == report
+
+
+def test_nothing_is_read_before_it_is_asked_for():
+    def endless():
+        while True:
+            yield "word"
+
+    stream = iter(clean(endless(), [Words(1)]))
+    assert [next(stream), next(stream)] == ["word", "word"]
+
+
+@pytest.mark.parametrize("count", [0, 2, 3, 4, 6, 100])
+def test_samples_are_the_first_few_and_others_in_their_places(count):
+    pairs = [(f"file, document {n}", f"{n}") for n in range(count)]
+    cleaned = clean(pairs, [Words(2)], samples=3)
+    assert list(cleaned) == []
+    samples = cleaned.tallies[0].samples
+    assert len(samples) == min(count, 6) and len(set(samples)) == len(samples)
+    assert [tuple(sample) for sample in samples[:3]] == pairs[:3]
+    assert all(tuple(sample) in pairs for sample in samples)
+
+
+def test_every_document_has_the_same_chance_to_be_a_sample():
+    """Of ten that the lot decides about, each is among the three in about three tenths of 1000 readings."""
+    counts = Counter()
+    for seed in range(1000):
+        cleaned = clean([str(n) for n in range(13)], [Words(2)], samples=3, seed=seed)
+        list(cleaned)
+        counts.update(sample.text for sample in cleaned.tallies[0].others)
+    late = [counts[str(n)] for n in range(3, 13)]
+    assert sum(late) == 3000
+    assert all(abs(times - 300) < 5 * (1000 * 0.3 * 0.7) ** 0.5 for times in late)
+
+
+def test_the_same_seed_draws_the_same_samples():
+    def samples(seed):
+        cleaned = clean([str(n) for n in range(500)], [Words(2)], seed=seed)
+        list(cleaned)
+        return cleaned.report()
+
+    assert samples(4) == samples(4)
+    assert len({str(samples(seed)) for seed in range(5)}) > 1
+
+
+def test_samples_are_short():
+    cleaned = clean(["word\n\n " * 10_000], [Words(0, 5)])
+    list(cleaned)
+    (sample,) = cleaned.tallies[0].samples
+    assert len(sample.text) <= SHOWN and "\n" not in sample.text and sample.text.endswith("…")
+
+
+# --- lists --------------------------------------------------------------------------------------------------------
+
+
+def test_lists_are_read_line_by_line(tmp_path):
+    path = tmp_path / "list.txt"
+    path.write_bytes("\ufeffone\r\n\r\n  New York \nışık".encode())
+    assert read_list(path) == ("one", "New York", "ışık")
+
+
+@pytest.mark.parametrize(("content", "said"), [(b" \n\n", "the list is empty"), (b"a\nb\n\xff", ":3: the list is not")])
+def test_a_list_that_is_none_is_refused(tmp_path, content, said):
+    path = tmp_path / "list.txt"
+    path.write_bytes(content)
+    with pytest.raises(FirthError) as caught:
+        read_list(path)
+    assert str(path) in str(caught.value) and said in str(caught.value)
+
+
+def test_a_missing_list_is_refused(tmp_path):
+    with pytest.raises(FirthError, match="cannot read the list: No such file"):
+        read_list(tmp_path / "none.txt")
+
+
+@given(st.lists(st.sampled_from(["a b", "A", "c c b", "d!"]), max_size=20), st.integers(1, 5))
+def test_common_words_are_the_commonest(documents, count):
+    every = " ".join(documents).lower().replace("!", "").split()
+    found = common_words(documents, count)
+    assert len(found) == min(count, len(set(every)))
+    assert all((-every.count(one), one) < (-every.count(two), two) for one, two in pairwise(found))
+    assert all(every.count(word) <= every.count(found[-1]) for word in set(every) - set(found))
+
+
+# --- bad input ----------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("make", "said"),
+    [
+        (lambda: Characters(5, 3), "no number lies between 5 and 3"),
+        (lambda: Words(-1), "no number lies between"),
+        (lambda: Letters(1.5), "1.5 is no share"),
+        (lambda: StopWordShare(STOP, 0.6, 0.2), "no number lies between"),
+        (lambda: StopWordShare(STOP, 0.0, 2.0), "2 is no share"),
+        (lambda: InLanguage(("laud",), Shouting()), "unknown language 'laud'; did you mean 'loud'?"),
+        (lambda: InLanguage(("loud",), Shouting(), 7), "7 is no share"),
+        (lambda: NotNear(0), "not in (0, 1]"),
+        (lambda: NotNear(0.8, 0), "at least one word"),
+        (lambda: Wording(lower="klingon"), "unknown lower case 'klingon'"),
+        (lambda: list(clean(["a"], [LacksWords(("!",))])), "entry '!' has no word"),
+        (lambda: list(clean([b"a"], [Words(1)])), "document 1: a bytes, not a string"),
+        (lambda: common_words(["a"], 0), "too few to learn"),
+        (lambda: segmenter("klingon"), "unknown language to segment 'klingon'; known: chinese, japanese"),
+    ],
+)
+def test_bad_input_is_refused(make, said):
+    with pytest.raises(FirthError) as caught:
+        make()
+    assert said in str(caught.value)
+
+
+# --- words of languages without spaces ----------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(("language", "package"), [("chinese", "jieba"), ("japanese", "janome.tokenizer")])
+def test_a_missing_package_says_how_to_get_it(monkeypatch, language, package):
+    monkeypatch.setitem(sys.modules, package, None)
+    with pytest.raises(FirthError, match=r"pip install 'firth\[cjk\]'"):
+        segmenter(language)
+
+
+def test_chinese_words():
+    pytest.importorskip("jieba")
+    cut = segmenter("chinese")
+    assert cut("我们 去北京。") == ["我们", "去", "北京", "。"]
+    wording = Wording(cut=cut)
+    assert list(clean(["我们去北京。", "去上海"], [LacksWords(("上海",)), Spaced()], wording=wording)) == [
+        "我们 去 北京 。"
+    ]
+
+
+def test_japanese_words():
+    pytest.importorskip("janome")
+    cut = segmenter("japanese")
+    assert "".join(cut("私は東京に 行く。")) == "私は東京に行く。"
+    assert "東京" in cut("私は東京に行く。")

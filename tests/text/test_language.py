@@ -1,0 +1,173 @@
+"""Telling languages apart: against Bayes' rule by hand, on languages made of rules, and as a file."""
+
+from __future__ import annotations
+
+import json
+import math
+import random
+import subprocess
+import sys
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from firth.errors import FirthError
+from firth.text import language
+from firth.text.language import Languages, ReadyMade
+
+ENGLISH = [
+    "the cat sat on the mat and the dog ran to the house with a ball; what do you think of that?",
+    "we have been there before, and nothing of this was known to us when they came through the door",
+]
+GERMAN = [
+    "die Katze sitzt auf der Matte und der Hund läuft mit einem Ball zum Haus; was denkst du darüber?",
+    "wir sind schon dort gewesen, und nichts davon war uns bekannt, als sie durch die Tür kamen",
+]
+TURKISH = [
+    "kedi halının üstünde oturuyor ve köpek topla eve koşuyor; bunun hakkında ne düşünüyorsun?",
+    "daha önce orada bulunduk, kapıdan girdiklerinde bunların hiçbirini bilmiyorduk",
+]
+TEXTS = {"en": ENGLISH, "de": GERMAN, "tr": TURKISH}
+TRAINED = Languages.train(TEXTS)
+
+
+@pytest.fixture
+def languages():
+    return TRAINED
+
+
+def spoken(syllables, lot):
+    return " ".join("".join(lot.choices(syllables, k=lot.randint(1, 3))) for _ in range(8))
+
+
+def test_unseen_sentences_of_artificial_languages_are_told_apart():
+    """Two languages of the same letters, with other syllables, in lines that were never shown."""
+    lot = random.Random(3)
+    syllables = {"p": ["ba", "do", "gi", "lu"], "q": ["ab", "od", "ig", "ul"], "r": ["bo", "da", "gu", "li"]}
+    found = Languages.train({name: [spoken(s, lot) for _ in range(50)] for name, s in syllables.items()})
+    right = [found.identify(spoken(s, lot)).language == name for name, s in syllables.items() for _ in range(50)]
+    assert sum(right) >= 148
+
+
+def test_real_words(languages):
+    said = {"en": "the dog and the house", "de": "der Hund und das Haus", "tr": "köpek ve bunun kapısı"}
+    for name, text in said.items():
+        guess = languages.identify(text)
+        assert guess.language == name and guess.confidence > 0.9
+
+
+def test_scores_are_bayes_rule_by_hand():
+    """Languages "a" and "ab": every probability of a run counted by hand."""
+    found = Languages.train({"one": ["a"], "two": ["ab"]})
+    # Runs of " a ": a | " a" "a " | " a ". Runs of " ab ": a b | " a" "ab" "b " | " ab" "ab " | " ab "
+    kinds = {1: 2, 2: 4, 3: 3, 4: 1}  # different runs of each length in both
+
+    def log(count, total, length):
+        return math.log((count + 0.1) / (total + 0.1 * kinds[length]))
+
+    one = log(1, 1, 1) + 2 * log(1, 2, 2) + log(1, 1, 3)
+    two = log(1, 2, 1) + log(1, 3, 2) + log(0, 3, 2) + log(0, 2, 3)
+    assert found.scores("A!") == pytest.approx([one, two])
+    assert found.identify("a").confidence == pytest.approx(1 / (1 + math.exp((two - one) / 4)))
+
+
+@given(st.text(max_size=50))
+def test_any_text_has_a_guess(text):
+    guess = TRAINED.identify(text)
+    assert guess.language in TRAINED.languages
+    assert 1 / 3 - 1e-9 <= guess.confidence <= 1
+
+
+@pytest.mark.parametrize("text", ["", " \n", "12 34!", "你好"])
+def test_a_text_without_known_letters_could_be_any(languages, text):
+    assert languages.identify(text).confidence == pytest.approx(1 / 3)
+
+
+@given(st.text(alphabet="abc ğ", min_size=1, max_size=20), st.sampled_from(["!", "  ", "7", "_", "…"]))
+def test_case_digits_and_marks_do_not_matter(text, mark):
+    assert TRAINED.scores(f"{mark}{text.upper().lower()}{mark}") == TRAINED.scores(text)
+
+
+def test_the_file_gives_the_same_scores(languages, tmp_path):
+    path = tmp_path / "languages.json"
+    languages.save(path)
+    again = Languages.load(path)
+    assert again.to_json().encode() == path.read_bytes()
+    assert again.languages == languages.languages == ("de", "en", "tr")
+    for text in (*ENGLISH, *GERMAN, "köpek", "x"):
+        assert again.scores(text) == languages.scores(text)
+
+
+def test_the_same_texts_give_the_same_bytes_in_another_process(languages):
+    code = f"from firth.text import Languages; print(Languages.train({dict(reversed(TEXTS.items()))!r}).to_json())"
+    out = subprocess.run([sys.executable, "-c", code], check=True, capture_output=True, encoding="utf-8").stdout
+    assert out == languages.to_json() + "\n"
+
+
+def test_only_a_part_of_a_large_text_is_read(monkeypatch):
+    monkeypatch.setattr(language, "READ", 1000)
+    read = []
+
+    def texts(word):
+        for number in range(1000):
+            read.append(number)
+            yield word * 20
+
+    Languages.train({"a": texts("hello "), "b": texts("hallo ")})
+    assert len(read) == 2 * math.ceil(1000 / 120)
+
+
+def test_one_language_is_refused():
+    with pytest.raises(FirthError, match="cannot be told from others"):
+        Languages.train({"en": ENGLISH})
+
+
+@pytest.mark.parametrize("texts", [[], [""], ["123 !!!"]])
+def test_a_language_without_letters_is_refused_by_name(texts):
+    with pytest.raises(FirthError, match="language 'de': no letters"):
+        Languages.train({"en": ENGLISH, "de": texts})
+
+
+def spoiled(change):
+    content = json.loads(TRAINED.to_json())
+    change(content)
+    return json.dumps(content)
+
+
+@pytest.mark.parametrize(
+    "content",
+    [
+        "",
+        "[]",
+        "{",
+        '{"format": "other"}',
+        spoiled(lambda c: c.pop("totals")),
+        spoiled(lambda c: c["counts"].pop("de")),
+        spoiled(lambda c: c["counts"]["de"].update(abcde=3)),
+        spoiled(lambda c: c["counts"]["de"].update(ab=-3)),
+        spoiled(lambda c: c["counts"]["de"].update(ab="x")),
+        spoiled(lambda c: c["totals"]["de"].pop()),
+        spoiled(lambda c: c["totals"].update(de=[1, 2, 3, "4"])),
+    ],
+)
+def test_a_file_that_is_none_is_refused(content, tmp_path):
+    path = tmp_path / "languages.json"
+    path.write_text(content)
+    with pytest.raises(FirthError, match="not a file of languages") as caught:
+        Languages.load(path)
+    assert str(path) in str(caught.value)
+
+
+def test_a_missing_package_says_how_to_get_it(monkeypatch):
+    monkeypatch.setitem(sys.modules, "py3langid.langid", None)
+    with pytest.raises(FirthError, match=r"pip install 'firth\[language\]'"):
+        ReadyMade()
+
+
+def test_the_ready_made_identifier_knows_many():
+    pytest.importorskip("py3langid")
+    ready = ReadyMade()
+    assert {"en", "de", "tr"} <= set(ready.languages)
+    assert ready.identify(GERMAN[0]).language == "de"
+    assert 0 <= ready.identify("").confidence <= 1
