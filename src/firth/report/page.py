@@ -51,9 +51,14 @@ def page(run: Run, samples: Sequence[str]) -> str:
         "<h2>Configuration</h2>",
         _table(_flat(to_dict(run.record.config))),
     ]
+    return sheet(run.path.name, body)
+
+
+def sheet(title: str, body: Sequence[str], style: str = "") -> str:
+    """A whole page of pieces that are HTML already, with some style of its own."""
     return (
-        f'<!doctype html><html lang="en"><head><meta charset="utf-8"><title>{name}</title>'
-        f'<meta name="viewport" content="width=device-width"><style>{_STYLE}</style></head>'
+        f'<!doctype html><html lang="en"><head><meta charset="utf-8"><title>{escape(title)}</title>'
+        f'<meta name="viewport" content="width=device-width"><style>{_STYLE}{style}</style></head>'
         f"<body>{''.join(body)}</body></html>\n"
     )
 

@@ -1,7 +1,8 @@
-"""Line charts as SVG text: no script, no library."""
+"""Line and bar charts as SVG text: no script, no library."""
 
 from __future__ import annotations
 
+import itertools
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -28,22 +29,47 @@ class _Scale:
     high: float
     start: float  # in pixels
     stop: float
+    log: bool = False
 
     def at(self, value: float) -> float:
-        share = (value - self.low) / (self.high - self.low or 1.0)
-        return self.start + share * (self.stop - self.start)
+        low, high, value = map(math.log10, (self.low, self.high, value)) if self.log else (self.low, self.high, value)
+        return self.start + (value - low) / (high - low or 1.0) * (self.stop - self.start)
+
+    def ticks(self) -> list[float]:
+        return decades(self.low, self.high) if self.log else ticks(self.low, self.high)
 
 
-def line_chart(title: str, x_label: str, y_label: str, series: Sequence[Series]) -> str:
-    """A chart of one or more lines over a common x axis; empty series are left out."""
+def line_chart(title: str, x_label: str, y_label: str, series: Sequence[Series], *, log: bool = False) -> str:
+    """A chart of one or more lines over a common x axis, with `log` on logarithmic axes; empty series are left out."""
     series = [line for line in series if len(line.x)]
     if not series:
         return ""
     xs, ys = [v for line in series for v in line.x], [v for line in series for v in line.y]
-    x = _Scale(min(xs), max(xs), _LEFT, _WIDTH - _RIGHT)
+    x = _Scale(min(xs), max(xs), _LEFT, _WIDTH - _RIGHT, log)
     margin = (max(ys) - min(ys) or abs(max(ys)) or 1.0) * 0.05
-    y = _Scale(min(ys) - margin, max(ys) + margin, _HEIGHT - _BOTTOM, _TOP)
+    low, high = (min(ys) / 1.3, max(ys) * 1.3) if log else (min(ys) - margin, max(ys) + margin)
+    y = _Scale(low, high, _HEIGHT - _BOTTOM, _TOP, log)
     parts = [*_axes(x, y, x_label, y_label), *(_line(line, x, y, i) for i, line in enumerate(series)), _legend(series)]
+    return _chart(title, parts)
+
+
+def bar_chart(title: str, x_label: str, y_label: str, x: Sequence[float], heights: Sequence[float]) -> str:
+    """A bar at each x, from zero; the x are equally far apart. Nothing if there is none."""
+    if not len(x):
+        return ""
+    step = min((b - a for a, b in itertools.pairwise(x)), default=1.0)
+    across = _Scale(min(x) - step / 2, max(x) + step / 2, _LEFT, _WIDTH - _RIGHT)
+    up = _Scale(0.0, max(heights) * 1.05 or 1.0, _HEIGHT - _BOTTOM, _TOP)
+    width = 0.8 * (across.at(step) - across.at(0))
+    bars = [
+        f'<rect x="{across.at(at) - width / 2:.1f}" y="{up.at(high):.1f}" width="{width:.1f}" '
+        f'height="{up.at(0) - up.at(high):.1f}" fill="{COLOURS[0]}"/>'
+        for at, high in zip(x, heights, strict=True)
+    ]
+    return _chart(title, [*_axes(across, up, x_label, y_label), *bars])
+
+
+def _chart(title: str, parts: Sequence[str]) -> str:
     label = escape(title)
     return (
         f'<svg viewBox="0 0 {_WIDTH} {_HEIGHT}" role="img" aria-label="{label}">'
@@ -62,15 +88,24 @@ def ticks(low: float, high: float, about: int = 6) -> list[float]:
     return [round(n * step, 12) for n in range(first, math.floor(high / step + 1e-9) + 1)]
 
 
+def decades(low: float, high: float) -> list[float]:
+    """Powers of ten between two ends, or where there are few of them also twice and five times these."""
+    tens = [10.0**n for n in range(math.floor(math.log10(low)), math.ceil(math.log10(high)) + 1)]
+    found = [value for value in tens if low <= value <= high]
+    if len(found) >= 3:
+        return found
+    return [value * m for value in tens for m in (1, 2, 5) if low <= value * m <= high]
+
+
 def _axes(x: _Scale, y: _Scale, x_label: str, y_label: str) -> list[str]:
     parts = []
-    for value in ticks(y.low, y.high):
+    for value in y.ticks():
         at = f"{y.at(value):.1f}"
         parts.append(
             f'<line class="grid" x1="{_LEFT}" x2="{_WIDTH - _RIGHT}" y1="{at}" y2="{at}"/>'
             f'<text class="tick" x="{_LEFT - 6}" y="{at}" dy="4" text-anchor="end">{_short(value)}</text>'
         )
-    for value in ticks(x.low, x.high):
+    for value in x.ticks():
         parts.append(
             f'<text class="tick" x="{x.at(value):.1f}" y="{_HEIGHT - _BOTTOM + 16}" '
             f'text-anchor="middle">{_short(value)}</text>'
