@@ -120,3 +120,12 @@ def test_nothing_in_the_package_can_run_what_it_loads():
         if pattern.search(line)
     ]
     assert not found
+
+
+def test_the_help_says_of_every_verb_what_the_verb_says():
+    from firth.cli.main import VERBS, Verbs
+
+    for name, (_, about) in VERBS.items():
+        command = Verbs(name="firth").get_command(None, name)
+        assert command.name == name
+        assert " ".join(command.help.split("\n\n")[0].split()) == about

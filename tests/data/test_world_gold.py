@@ -260,6 +260,11 @@ def test_choices_do_not_give_themselves_away():
     assert set(places) == {0, 1, 2, 3} and max(places.values()) < 2 * min(places.values())
 
 
+def test_yes_and_no_are_as_frequent():
+    found = [asked.answers[0].text for story in STORIES for asked in story.questions if asked.kind == "yes or no"]
+    assert abs(found.count("yes") / len(found) - 0.5) < 0.03
+
+
 def test_countries_are_right_though_they_are_not_said():
     for story in STORIES:
         asked = next(a for a in story.questions if a.kind == "country")

@@ -3,33 +3,66 @@
 from __future__ import annotations
 
 import sys
+from importlib import import_module
 from typing import Any
 
 import typer
+from typer.core import TyperGroup
 
-from firth.cli import cleaning, company, datasets, inspecting, statistics, tokenizing, training, using
-from firth.errors import FirthError
+from firth.errors import FirthError, unknown
+
+# Each verb: its module and name there, and what the help says. A module is imported when its verb is used.
+VERBS = {
+    "presets": ("inspecting.presets", "List the presets, or print one as a recipe to start from."),
+    "train": ("training.train", "Train a preset on a text; continue a run that was interrupted."),
+    "eval": (
+        "using.evaluate",
+        "Score a model: perplexity and bits per byte of the original text, each signed.",
+    ),
+    "run": ("using.run", "Use a model: a language model continues a prompt, or scores it."),
+    "info": ("inspecting.info", "Tell about a run: what it is, how far it is, how good, how big."),
+    "compare": ("inspecting.compare", "Put runs side by side; say where their scores cannot be compared."),
+    "tokenizer": ("tokenizing.app", "Train tokenizers and look at what they do."),
+    "data": ("datasets.app", "Look at data sets and check files."),
+    "text": ("texts.app", "Clean text and count what is in it."),
+    "company": ("company.company", "Show the company a word keeps: its places in the text, and the words near it."),
+}
+
+
+class Verbs(TyperGroup):
+    """The verbs by their table, so that the help imports none of them."""
+
+    def list_commands(self, ctx: Any) -> list[str]:
+        """All names, in the table's order."""
+        return list(VERBS)
+
+    def get_command(self, ctx: Any, cmd_name: str) -> Any:
+        """One verb, made when it is asked for."""
+        if cmd_name not in VERBS:
+            raise unknown("verb", cmd_name, VERBS)
+        module, _, name = VERBS[cmd_name][0].partition(".")
+        found = getattr(import_module(f"firth.cli.{module}"), name)
+        if not isinstance(found, typer.Typer):
+            verb, found = found, typer.Typer(add_completion=False, rich_markup_mode=None)
+            found.command(cmd_name)(verb)
+        command = typer.main.get_command(found)
+        command.name = cmd_name
+        return command
+
+    def format_commands(self, ctx: Any, formatter: Any) -> None:
+        """The table as help."""
+        with formatter.section("Commands"):
+            formatter.write_dl([(name, about) for name, (_, about) in VERBS.items()])
+
 
 app = typer.Typer(
+    cls=Verbs,
     help="Train, compare, inspect and use every language model of the textbook, on your own text.",
     no_args_is_help=True,
     add_completion=False,
     rich_markup_mode=None,  # plain help: the coloured one costs more time than the rest of the command
     pretty_exceptions_enable=False,
 )
-app.command("presets")(inspecting.presets)
-app.command("train")(training.train)
-app.command("eval")(using.evaluate)
-app.command("run")(using.run)
-app.command("info")(inspecting.info)
-app.command("compare")(inspecting.compare)
-app.add_typer(tokenizing.app, name="tokenizer")
-app.add_typer(datasets.app, name="data")
-app.command("company")(company.company)
-text = typer.Typer(help="Clean text and count what is in it.", no_args_is_help=True, rich_markup_mode=None)
-text.command("clean")(cleaning.clean)
-text.command("stats")(statistics.stats)
-app.add_typer(text, name="text")
 
 
 @app.callback()

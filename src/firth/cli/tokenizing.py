@@ -1,4 +1,4 @@
-"""`firth tokenizer train | encode | decode | info`."""
+"""`firth tokenizer train | encode | decode | info`, and the rest of `firth tokenizer` from `tokenfiles`."""
 
 from __future__ import annotations
 
@@ -11,10 +11,16 @@ from typing import Annotated
 
 import typer
 
+from firth.cli import tokenfiles
 from firth.config import core, schema
 from firth.errors import FirthError
 
-app = typer.Typer(help="Train tokenizers and look at what they do.", no_args_is_help=True, rich_markup_mode=None)
+app = typer.Typer(
+    help="Train tokenizers and look at what they do.", no_args_is_help=True, add_completion=False, rich_markup_mode=None
+)
+app.command("import")(tokenfiles.bring)
+app.command("export")(tokenfiles.export)
+app.command("edit")(tokenfiles.edit)
 _File = Annotated[Path, typer.Argument(metavar="TOKENIZER", help="A tokenizer.json, or a run folder.")]
 
 
@@ -53,7 +59,7 @@ def encode(
     as_json: Annotated[bool, typer.Option("--json", help="Ids, pieces and offsets.")] = False,
 ) -> None:
     """Turn text into tokens."""
-    found = _load(tokenizer)
+    found = tokenfiles.load(tokenizer)
     for line in _lines(text):
         entry = found.encode(line)
         if as_json:
@@ -69,7 +75,7 @@ def decode(
     ids: Annotated[str, typer.Argument(metavar="IDS", help="Numbers with blanks between, or - to read lines.")] = "-",
 ) -> None:
     """Turn tokens back into text."""
-    found = _load(tokenizer)
+    found = tokenfiles.load(tokenizer)
     for line in _lines(ids):
         try:
             numbers = [int(word) for word in line.split()]
@@ -96,18 +102,12 @@ def info(
 
     data = replace(schema.Text(), text=(text or "python-docs",))
     sample = list(islice(open_source(data.text, data, default_cache() / "spool"), 1000))
-    about = {**describe(_load(tokenizer), sample), "sample": data.text[0]}
+    about = {**describe(tokenfiles.load(tokenizer), sample), "sample": data.text[0]}
     if as_json:
         print(json.dumps(about, ensure_ascii=False))
         return
     for key, value in about.items():
         print(f"{key.replace('_', ' '):<22} {value}")
-
-
-def _load(path: Path):
-    from firth.text.tokenizer import Tokenizer
-
-    return Tokenizer.load(path / "tokenizers" / "text.json" if path.is_dir() else path)
 
 
 def _lines(text: str) -> Iterable[str]:

@@ -36,6 +36,7 @@ def summary(path: Path | str) -> dict[str, Any]:
         "best_valid": f"{best['metric']} {best['value']:.4f} at step {best['step']}" if best else None,
         "scores": [f"{score['name']} {_number(score['value'])}  [{score['signature']}]" for score in run.scores()],
         "machine": ", ".join(f"{key} {value}" for key, value in record.machine.items()),
+        **_origin(record.data.get("origin")),
         "disk": sum(file.stat().st_size for file in run.path.rglob("*") if file.is_file()),
     }
 
@@ -90,6 +91,14 @@ def _state(run: Run) -> str:
         return "begun" if not run.is_trained else "trained (its checkpoints are gone)"
     values = json.loads((place / "training.json").read_bytes())
     return f"{'done' if values['finished'] else 'open'}, step {values['step']:,} of {steps:,}"
+
+
+def _origin(origin: dict[str, Any] | None) -> dict[str, str]:
+    """Where an edited run comes from; nothing for a run that was trained from the start."""
+    if origin is None:
+        return {}
+    change = f"{origin['added']} tokens added, {origin['removed']} removed"
+    return {"origin": f"{origin['run']} at step {origin['step']}, {change}"}
 
 
 def _number(value: float | None) -> str:

@@ -41,6 +41,11 @@ _CALLED = {
 _OWN = dict(zip(_CALLED, NAMES, strict=True))
 
 
+def every_name() -> list[str]:
+    """All names under which a special token is recognised."""
+    return sorted({name for names in _CALLED.values() for name in names})
+
+
 def find(file: Mapping[str, Any], vocabulary: Mapping[str, int]) -> Special:
     """The special tokens of a file: those it marks; if it marks none, by their names in the vocabulary."""
     marked = {token["content"]: token["id"] for token in file["added_tokens"] if token["special"]}

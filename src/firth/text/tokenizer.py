@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Any
 
 from firth.config.schema import Tokenizer as Config
 from firth.errors import FirthError
-from firth.text import pipeline, special
+from firth.text import pieces, pipeline, special
 from firth.text.direct import direct
 
 if TYPE_CHECKING:
@@ -109,7 +109,9 @@ class Tokenizer:
             return self
         rust, _ = _open(self._content, "tokenizer")
         rust.add_special_tokens([AddedToken(name, special=True, normalized=False) for name in names])
-        return Tokenizer(rust.to_str())
+        file = json.loads(rust.to_str())
+        file["model"] = json.loads(self._content)["model"]  # with what the library does not know
+        return Tokenizer(json.dumps(file))
 
     def __reduce__(self) -> tuple[Any, ...]:
         return Tokenizer, (self._content,)
@@ -177,6 +179,18 @@ class Tokenizer:
     def id_of(self, piece: str) -> int | None:
         """The token with this spelling, if there is one."""
         return self._rust.token_to_id(piece)
+
+    def cut(self, text: str) -> list[str]:
+        """The stretches into which text is normalised and cut before the model, spelled as the vocabulary does."""
+        rust = self._rust
+        normal = text if rust.normalizer is None else rust.normalizer.normalize_str(text)
+        if rust.pre_tokenizer is None:
+            return [normal] if normal else []
+        return [part for part, _ in rust.pre_tokenizer.pre_tokenize_str(normal)]
+
+    def model_ids(self, piece: str) -> list[int]:
+        """The tokens of a stretch spelled as the vocabulary spells it, which no border and no normalising cuts."""
+        return [token.id for token in self._rust.model.tokenize(piece)]
 
     def vocabulary(self) -> dict[str, int]:
         """Every token's spelling and number, in the order of the numbers."""
@@ -250,7 +264,8 @@ def _open(content: str, where: object) -> tuple[tokenizers.Tokenizer, dict[str, 
     rust.no_truncation()
     rust.no_padding()
     rust.encode_special_tokens = True  # plain text never becomes a special token, not even a foreign one
-    return rust, json.loads(rust.to_str())
+    file, kept = json.loads(rust.to_str()), json.loads(content)["model"].get(pieces.NOTE)
+    return rust if kept is None else pieces.Exact(rust, pieces.Model.from_json(kept, where)), file
 
 
 def _compact(content: str, *, sort_keys: bool) -> str:

@@ -63,7 +63,12 @@ class Choice:
     @cached_property
     def size(self) -> int:
         """How many derivations there are."""
-        return sum(option_sizes(self))
+        return sum(self.sizes)
+
+    @cached_property
+    def sizes(self) -> list[int]:
+        """How many derivations each option has."""
+        return [prod([1 if part.__class__ is Word else part.size for part in o.parts]) for o in self.options]
 
     @cached_property
     def table(self) -> Table | None:
@@ -185,7 +190,7 @@ def derivation(choice: Choice, at: int) -> Node:
     """Derivation number `at` of all those of a choice; small parts are shared between derivations."""
     if choice.table is not None and choice.table.nodes[at] is not None:
         return choice.table.nodes[at]
-    index, sizes = 0, option_sizes(choice)
+    index, sizes = 0, choice.sizes
     while at >= sizes[index]:
         at -= sizes[index]
         index += 1
@@ -196,11 +201,6 @@ def derivation(choice: Choice, at: int) -> Node:
             part = derivation(part, inner)
         parts.append(part)
     return Node(choice, index, tuple(reversed(parts)))
-
-
-def option_sizes(choice: Choice) -> list[int]:
-    """How many derivations each option has."""
-    return [prod([1 if part.__class__ is Word else part.size for part in o.parts]) for o in choice.options]
 
 
 def words(node: Node, into: list[Word]) -> list[Word]:

@@ -17,6 +17,7 @@ Where = Literal["first", "last", "hero", ""]  # at its begin, near its end, wher
 
 OBJECTIVE = {"she": "her", "he": "him"}
 EXISTING = ("some", "two", "three")
+ASKED = {"older": "who", "younger": "who", "bigger": "which", "smaller": "which"}
 CONVERSE = {"older": "younger", "younger": "older", "bigger": "smaller", "smaller": "bigger"}
 
 
@@ -46,12 +47,17 @@ class Cast(NamedTuple):
     lexicon: Lexicon
     salt: int
 
+    def yes_or_no(self, true: str, false: str) -> Ask:
+        """One of two questions, the first to be answered with yes, the second with no."""
+        chosen, answer = (true, "yes") if self.salt % 2 else (false, "no")
+        return Ask("yes or no", chosen, answer, "", ("yes", "no"))
+
     def choices(self, answer: str, others: list[str]) -> tuple[str, ...]:
         """The answer among three others, in an order that tells nothing."""
         wrong = [other for other in others if other != answer]
         first = self.salt % max(len(wrong), 1)
         row = (wrong[first:] + wrong[:first])[:3]
-        at = self.salt // 7 % (len(row) + 1)
+        at = self.salt // 8 % (len(row) + 1)
         return (*row[:at], answer, *row[at:])
 
 
@@ -106,17 +112,19 @@ def _who(subject: Node, verb: str, rest: str = "") -> Ask:
 # --- somebody does something to something -------------------------------------------------------------------------
 
 
-def transitive(subject: Phrase, name: str, verb: Node, thing: Node, front: str) -> Told:
+def transitive(subject: Phrase, name: str, verb: Node, thing: Node, front: str, cast: Cast) -> Told:
     """What holds of any sentence with an object."""
     action: Action = verb.option.means
     active, aux, goal = verb.phrase.text, helper(action), thing.phrase
     passive = f"{goal.text} {be(goal.number, action.tense)} {action.verb.done}"
-    denied = deny(subject, f"{active} {goal.text}", f"{aux} not {action.verb.base} {any_of(goal)}", "")
+    not_done = f"{aux} not {action.verb.base} {any_of(goal)}"
+    denied = deny(subject, f"{active} {goal.text}", not_done, "")
+    denied_by_name = f"{name} {not_done}" if subject.text in OBJECTIVE else denied
     when = f" {front}" if front else ""
     what = "whom" if thing.parts[0].choice.label == "being phrase" else "what"
     questions = (
         Ask("object", f"{what} {aux} {name} {action.verb.base}{when}", goal.text, "last"),
-        Ask("yes or no", f"{aux} {name} {action.verb.base} {goal.text}{when}", "yes", "", ("yes", "no")),
+        cast.yes_or_no(f"{aux} {name} {action.verb.base} {goal.text}{when}", f"is it true that {denied_by_name}{when}"),
     )
     by = OBJECTIVE.get(subject.text, subject.text)
     kept = verb.phrase.content + goal.content
@@ -127,7 +135,7 @@ def acting(node: Node, cast: Cast) -> Told:
     """Yesterday Anna saw the dog."""
     *front, subject, act = node.parts[0].parts
     verb, thing = act.parts
-    told = transitive(subject.phrase, _name(subject), verb, thing, front[0].phrase.text if front else "")
+    told = transitive(subject.phrase, _name(subject), verb, thing, front[0].phrase.text if front else "", cast)
     return told._replace(questions=(*told.questions, _who(subject, verb.phrase.text, thing.phrase.text)))
 
 
@@ -135,7 +143,7 @@ def acting_together(node: Node, cast: Cast) -> Told:
     """Anna and Tom saw the dog."""
     both, act, _ = node.parts
     verb, thing = act.parts
-    told = transitive(both.phrase, both.phrase.text, verb, thing, "")
+    told = transitive(both.phrase, both.phrase.text, verb, thing, "", cast)
     single = f"{_single(verb)} {thing.phrase.text}"
     who = Ask("who", f"who {single}", both.phrase.text, "first")
     alone, kept = f"{both.parts[0].phrase.text} {single}", node.phrase.content - 1
@@ -146,7 +154,7 @@ def happening(node: Node, cast: Cast) -> Told:
     """The dog saw the cat."""
     subject, act = node.parts[0].parts
     verb, thing = act.parts
-    told = transitive(subject.phrase, subject.phrase.text, verb, thing, "")
+    told = transitive(subject.phrase, subject.phrase.text, verb, thing, "", cast)
     who = Ask("who", f"who {_single(verb)} {thing.phrase.text}", subject.phrase.text, "first")
     return told._replace(questions=(*told.questions, who))
 
@@ -159,7 +167,8 @@ def doing(node: Node, cast: Cast) -> Told:
     subject, verb, _ = node.parts
     action, who = verb.option.means, subject.phrase.text
     denied = f"{who} {helper(action)} not {action.verb.base}"
-    polar = Ask("yes or no", f"{helper(action)} {_name(subject)} {action.verb.base}", "yes", "", ("yes", "no"))
+    asked = f"{helper(action)} {_name(subject)}"
+    polar = cast.yes_or_no(f"{asked} {action.verb.base}", f"is it true that {denied.replace(who, _name(subject), 1)}")
     sings = verb.phrase.text
     return Told(f"it is {who} who {sings}", f"somebody {sings}", denied, 1, (_who(subject, sings), polar))
 
@@ -276,11 +285,12 @@ def feeling(node: Node, cast: Cast) -> Told:
     )
 
 
-def compare(subject: str, name: str, word: str, other: str, kept: int, kind: str) -> Told:
+def compare(subject: str, name: str, word: str, other: str, kept: int, cast: Cast) -> Told:
     """Of two people or things, one is more."""
     opposite = CONVERSE[word]
-    asked = Ask(kind, f"{'who' if kind == 'older' else 'which'} is {word} , {name} or {other}", name, "", (name, other))
-    polar = Ask("yes or no", f"is {name} {opposite} than {other}", "no", "", ("yes", "no"))
+    pair = (name, other) if cast.salt % 2 else (other, name)
+    asked = Ask("comparison", f"{ASKED[word]} is {word} , {pair[0]} or {pair[1]}", name, "", pair)
+    polar = cast.yes_or_no(f"is {name} {word} than {other}", f"is {name} {opposite} than {other}")
     by = OBJECTIVE.get(subject, subject)
     return Told(
         f"{other} is {opposite} than {by}",
@@ -295,14 +305,14 @@ def ageing(node: Node, cast: Cast) -> Told:
     """Anna is older than Tom."""
     subject, _, more, _ = node.parts
     other = more.parts[1].parts[1].phrase.text
-    return compare(subject.phrase.text, _name(subject), more.parts[0], other, node.phrase.content, "older")
+    return compare(subject.phrase.text, _name(subject), more.parts[0], other, node.phrase.content, cast)
 
 
 def comparing(node: Node, cast: Cast) -> Told:
     """The boat is bigger than the cup."""
     subject, _, more = node.parts[0].parts
     thing, other = subject.phrase.text, more.parts[1].parts[1].phrase.text
-    return compare(thing, thing, more.parts[0], other, node.phrase.content, "bigger")
+    return compare(thing, thing, more.parts[0], other, node.phrase.content, cast)
 
 
 def describing(node: Node, cast: Cast) -> Told:
@@ -335,7 +345,7 @@ def fact(node: Node, cast: Cast) -> Told:
         city.phrase.content + country.count(" ") + 1,
         (
             Ask("capital", f"what is the capital of {country}", here, "first", cast.choices(here, cities)),
-            Ask("yes or no", f"is {here} the capital of {wrong}", "no", "", ("yes", "no")),
+            cast.yes_or_no(f"is {here} the capital of {country}", f"is {here} the capital of {wrong}"),
         ),
     )
 

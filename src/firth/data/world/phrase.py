@@ -73,8 +73,8 @@ class Phrase:
     """Words with every layer; immutable by agreement, and shared wherever the same phrase occurs."""
 
     __slots__ = (
-        "content", "gender", "head", "heads", "relations", "role",
-        "sources", "target", "text", "tree", "widths", "words",
+        "_text", "content", "gender", "head", "heads", "relations", "role",
+        "sources", "target", "tree", "widths", "words",
     )  # fmt: skip
 
     def __init__(self, words, heads, relations, head, tree, target, sources, widths, gender) -> None:
@@ -89,7 +89,14 @@ class Phrase:
         self.gender: int = gender
         self.role = ""  # a relation of its own, instead of the one that a rule gives
         self.content = 0  # how many of its words are neither grammar nor punctuation
-        self.text = " ".join(words)
+        self._text: str | None = None
+
+    @property
+    def text(self) -> str:
+        """The words with spaces between."""
+        if self._text is None:
+            self._text = " ".join(self.words)
+        return self._text
 
     @property
     def number(self) -> str:

@@ -1,0 +1,89 @@
+"""Records into a file of any format that can hold them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from pathlib import Path
+
+from firth.data import formats, lines, tasks
+from firth.data.formats import schemes
+from firth.data.records import Labelled, Pair, Record, Row, Sentence, Tagged
+from firth.errors import FirthError
+
+# The task whose examples are such records: what other records can be made into on the way.
+MADE_BY = {Tagged: "tagging", Labelled: "classification", Pair: "translation"}
+BY_FORMAT = {"similarity": "similarity", "text": "language"}
+
+
+def convert(
+    records: Iterable[Record],
+    out: str | Path,
+    new: formats.Format,
+    columns: Mapping[str, str] | None = None,
+    scheme: str = "",
+) -> int:
+    """Write records to a file in a format (and another tagging scheme); how many there were."""
+    formats.writable(new)
+    count = 0
+
+    def counted() -> Iterator[Record]:
+        nonlocal count
+        for record in records:
+            count += 1
+            yield retagged(change(record), scheme) if scheme else change(record)
+
+    change = _change(new, columns or {})
+    lines.save(out, new.rows(counted()))
+    return count
+
+
+def retagged(record: Record, scheme: str) -> Tagged:
+    """The sentence with its last layer in another tagging scheme."""
+    if not isinstance(record, Tagged) or not record.layers:
+        raise FirthError("a tagging scheme is for sentences in columns", do="leave --scheme out")
+    tags = record.layers[-1]
+    old = schemes.detect([tags])
+    if old is None and any(tag != schemes.OUTSIDE for tag in tags):
+        raise FirthError("the tags follow no scheme", where=f"line {record.line}", do="run firth data check on it")
+    return record._replace(layers=(*record.layers[:-1], tuple(schemes.convert(tags, scheme))))
+
+
+def _change(new: formats.Format, columns: Mapping[str, str]) -> Callable[[Record], Record]:
+    """What makes a record fit the new format."""
+    if new.holds is Row:
+        return as_row
+    name = formats.name_of(new)
+    if hasattr(new, "save"):
+        raise FirthError(f"format {name} cannot be written as one file", do="write it from Python")
+    task = BY_FORMAT.get(name, MADE_BY.get(new.holds))
+    make = tasks.Converter(task, columns) if task else None
+
+    def change(record: Record) -> Record:
+        if type(record) is new.holds:
+            return record
+        if make is None:
+            what = f"{name} holds {new.holds.__name__}, but the file has {type(record).__name__}"
+            raise FirthError(what, do="choose another format")
+        return make(record)
+
+    return change
+
+
+def as_row(record: Record) -> Row:
+    """A record as a row of a table, its fields as columns."""
+    if isinstance(record, Row):
+        return record
+    if isinstance(record, Labelled):
+        if len(record.labels) > 1:
+            raise FirthError("several labels do not fit a column", where=f"line {record.line}", do="write labels")
+        return Row((record.text, *record.labels), record.line, ("text", "label")[: 1 + len(record.labels)])
+    if isinstance(record, Pair):
+        more = {"label": record.label, "score": None if record.score is None else repr(record.score)}
+        kept = {"left": record.left, "right": record.right} | {k: v for k, v in more.items() if v is not None}
+        return Row(tuple(kept.values()), record.line, tuple(kept))
+    kind = type(record).__name__
+    raise FirthError(f"{kind} does not fit a row of a table", do=f"choose a format for {_wanted(record)}")
+
+
+def _wanted(record: Record) -> str:
+    return {Sentence: "trees of words: conllu", Tagged: "sentences: columns"}.get(type(record), "such records")

@@ -1,0 +1,64 @@
+"""Lines that begin with their labels, as fastText has them: `__label__sport __label__news The match …`."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import ClassVar
+
+from firth.data import lines
+from firth.data.formats import going
+from firth.data.records import Labelled
+from firth.errors import FirthError
+
+
+@dataclass(frozen=True)
+class Labels:
+    """One text a line behind its labels; without a prefix the first word is the label."""
+
+    prefix: str = "__label__"
+    between: str = ""  # what stands between several labels in one word, such as the colon of DESC:manner
+    endings: ClassVar[tuple[str, ...]] = ("ft", "fasttext")
+    holds: ClassVar[type] = Labelled
+
+    def read(self, path: str | Path, report: going.Report | None = None) -> Iterator[Labelled]:
+        """The texts with their labels."""
+        return going.parsed(lambda unit: self._parse(*unit, path), lines.lines(path), report)
+
+    def rows(self, records: Iterable[Labelled]) -> Iterator[str]:
+        """The lines of a file with these texts."""
+        for number, record in enumerate(records, 1):
+            words = [self.between.join(record.labels)] if self.between else list(record.labels)
+            self._check(words, record.text, f"record {number}")
+            yield " ".join([*(self.prefix + word for word in words), *([record.text] if record.text else [])])
+
+    def _parse(self, number: int, line: str, path: str | Path) -> Labelled:
+        found, rest = [], line
+        while rest.startswith(self.prefix) and (self.prefix or not found) and rest:
+            word, rest = _first(rest)
+            found.append(word.removeprefix(self.prefix))
+            if self.prefix and rest.lstrip(" \t").startswith(self.prefix):
+                rest = rest.lstrip(" \t")
+        if not found or not all(found):
+            what = "no label" if not found else "an empty label"
+            raise FirthError(what, where=lines.at(path, number), do=f"begin the line with {self.prefix}NAME")
+        if self.between:
+            found = [label for word in found for label in word.split(self.between)]
+        return Labelled(rest, tuple(found), number)
+
+    def _check(self, words: list[str], text: str, where: str) -> None:
+        for word in words:
+            if not word or any(mark in word for mark in " \t\n\r"):
+                raise FirthError(f"label {word!r} is empty or has a blank in it", where=where, do="rename the label")
+        if not words or (len(words) > 1 and not self.prefix):
+            raise FirthError(f"{len(words)} labels", where=where, do="give exactly one, or set a prefix")
+        if "\n" in text or (self.prefix and text.lstrip(" \t").startswith(self.prefix)):
+            raise FirthError("a text with a line end, or one that looks like a label", where=where, do="write jsonl")
+
+
+def _first(line: str) -> tuple[str, str]:
+    """The first word, and what follows the blank or tab after it."""
+    ends = [place for place in (line.find(" "), line.find("\t")) if place >= 0]
+    end = min(ends, default=len(line))
+    return line[:end], line[end + 1 :]

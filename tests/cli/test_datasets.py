@@ -1,0 +1,131 @@
+"""`firth data`: what it prints, what it writes, how it ends."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+NER = "Ann NNP I-PER\nLee NNP I-PER\nsits VBZ O\n\nRio NNP I-LOC\n\n"
+
+
+@pytest.fixture(autouse=True)
+def own(tmp_path, monkeypatch):
+    monkeypatch.setenv("FIRTH_SETS", str(tmp_path / "sets"))
+    monkeypatch.delenv("FIRTH_DATA", raising=False)
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "films.tsv").write_text("good\ta fine film\nbad\tno film at all\ngood\tyes\nbad\tno\n")
+    (tmp_path / "ner.conll").write_text(NER)
+    return tmp_path
+
+
+def test_list_has_public_and_own_sets(command):
+    assert (
+        command(
+            "data", "add", "films", "--task", "classification", "--train", "films.tsv", "--set", "columns=label,text"
+        ).code
+        == 0
+    )
+    printed = command("data")
+    assert printed.code == 0 and "ud-english-ewt" in printed.out and "--data or FIRTH_DATA" in printed.out
+    line = next(line for line in printed.out.splitlines() if line.startswith("films"))
+    assert line.split() == ["films", "classification", "tsv", "own", "train"]
+    rows = {row["name"]: row for row in json.loads(command("data", "--json").out)}
+    assert rows["films"]["present"] and not rows["rte"]["present"] and rows["rte"]["splits"] == {"train": 2490}
+
+
+def test_show_prints_samples(command):
+    command("data", "add", "films", "--task", "classification", "--train", "films.tsv", "--set", "columns=label,text")
+    assert command("data", "show", "films", "--count", "1").out == "label     good\ntext      a fine film\n"
+    assert (
+        command("data", "show", "ner.conll", "--count", "1").out == "Ann   NNP  I-PER\nLee   NNP  I-PER\nsits  VBZ  O\n"
+    )
+    (first,) = command("data", "show", "ner.conll", "--count", "1", "--json").out.splitlines()
+    assert json.loads(first)["words"] == ["Ann", "Lee", "sits"]
+    assert command("data", "show", "films.tsv", "--count", "1").out == "1  good\n2  a fine film\n"
+
+
+def test_check_tells_what_is_there(command):
+    ended = command("data", "check", "films.tsv", "--task", "classification", "--set", "columns=label,text")
+    assert ended.code == 0
+    assert ended.out == (
+        "films.tsv: 4 records for classification, format tsv\nwords    1 to 4, 2.2 on average\nlabels   good 2, bad 2\n"
+    )
+    by_column = command(
+        "data", "check", "films.tsv", "--task", "classification", "--column", "label=1", "--column", "text=2"
+    )
+    assert by_column.out == ended.out
+
+
+def test_check_tells_what_is_wrong(command, own):
+    (own / "bad.conllu").write_text("1\ta\t_\tX\t_\t_\t0\troot\t_\n\n1\ta\t_\tX\t_\t_\t1\troot\t_\t_\n\n")
+    ended = command("data", "check", "bad.conllu", "--task", "parsing")
+    assert ended.code == 2 and ended.out.splitlines() == [
+        "bad.conllu:1: 9 columns, expected 10; separate the columns with tabs",
+        "bad.conllu:3: a cycle: 1 > 1; mend one of these heads",
+    ]
+    told = json.loads(command("data", "check", "bad.conllu", "--task", "parsing", "--json").out)
+    assert [problem["where"] for problem in told["problems"]] == ["bad.conllu:1", "bad.conllu:3"]
+
+
+def test_check_compares_labels_with_the_train_file(command, own):
+    (own / "test.tsv").write_text("good\tx\nugly\ty\nugly\tz\n")
+    ended = command(
+        "data", "check", "test.tsv", "--task", "classification", "--set", "columns=label,text", "--train", "films.tsv"
+    )
+    assert ended.code == 0 and "warning: test.tsv: label 'ugly' is never seen in films.tsv" in ended.out
+
+
+def test_convert(command, own):
+    assert command("data", "convert", "ner.conll", "new.conll", "--to", "columns", "--scheme", "bioes").code == 0
+    assert (own / "new.conll").read_text() == NER.replace("Ann NNP I", "Ann NNP B").replace(
+        "Lee NNP I", "Lee NNP E"
+    ).replace("Rio NNP I", "Rio NNP S")
+    columns = ("--set", "columns=label,text")
+    assert (
+        command("data", "convert", "films.tsv", "films.ft", "--to", "labels", *columns).out == "films.ft: 4 records\n"
+    )
+    assert (own / "films.ft").read_text().startswith("__label__good a fine film\n__label__bad")
+    command("data", "convert", "films.tsv", "films.jsonl", "--to", "jsonl", *columns)
+    assert json.loads((own / "films.jsonl").read_text().splitlines()[0]) == {"label": "good", "text": "a fine film"}
+    command("data", "convert", "films.jsonl", "films.csv", "--to", "csv")
+    assert (own / "films.csv").read_text().splitlines()[:2] == ["label,text", "good,a fine film"]
+    command("data", "convert", "films.ft", "back.tsv", "--to", "tsv", "--to-set", "header=no")
+    assert (own / "back.tsv").read_text().startswith("a fine film\tgood\n")
+
+
+def test_built_in_sets_can_be_written_and_checked(command, own):
+    ended = command(
+        "data", "convert", "world-parsing", "w.conllu", "--to", "conllu", "--split", "test", "--count", "50"
+    )
+    assert ended.out == "w.conllu: 50 records\n"
+    checked = command("data", "check", "w.conllu", "--task", "parsing")
+    assert checked.code == 0 and "50 records for parsing" in checked.out
+    assert "built in, not read from a file" in command("data", "check", "world-parsing").err
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        (("show", "flims.tsv"), "did you mean 'films.tsv'"),
+        (("show", "no/such"), "no such file or folder"),
+        (("show", "x" * 5000), "unknown data set or file"),
+        (("show", "rte"), "give --data or FIRTH_DATA"),
+        (("check", "films.tsv"), "films.tsv: no task; say what it is for"),
+        (("check", "films.tsv", "--task", "tag"), "unknown task 'tag'"),
+        (("check", "films.tsv", "--task", "pairs", "--format", "tvs"), "unknown format 'tvs'"),
+        (("check", "films.tsv", "--task", "pairs", "--column", "left"), "write it as text=body"),
+        (("add", "x", "--task", "pairs"), "x: no file; give at least one"),
+        (("add", "x", "--task", "pairs", "--train", "none.tsv"), "no such file"),
+        (("add", "a/b", "--task", "pairs", "--train", "films.tsv"), "is no name for a set"),
+        (("convert", "ner.conll", "a.tsv", "--to", "tsv"), "Tagged does not fit a row of a table"),
+        (("convert", "ner.conll", "a", "--to", "trees"), "trees holds Tree, but the file has Tagged"),
+        (("convert", "ner.conll", "a", "--to", "idx"), "cannot be written"),
+        (("convert", "ner.conll", "a", "--to", "images"), "cannot be written"),
+        (("convert", "films.tsv", "a", "--to", "labels"), "no column 'text'"),
+        (("convert", "ner.conll", "a", "--to", "columns", "--scheme", "x"), "unknown tagging scheme 'x'"),
+    ],
+)
+def test_errors_are_one_line(command, words, message):
+    ended = command("data", *words)
+    assert ended.code == 2 and message in ended.err and len(ended.err.splitlines()) == 1

@@ -1,0 +1,88 @@
+"""No file, however wrong, makes a reader do anything but give records or say one clear line."""
+
+import contextlib
+from pathlib import Path
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+from samples import CASES, Case
+
+from firth.data.formats import FORMATS
+from firth.errors import FirthError
+
+QUICK = settings(max_examples=20, deadline=None, suppress_health_check=list(HealthCheck))
+# What tends to break readers: depth, huge numbers, odd digits, halves of things, marks of the formats.
+NASTY = [
+    b"[" * 3000, b"(" * 3000, b"{" + b'"a":{' * 3000, b"9" * 5000, b"1e999", b"NaN", b"-1", "²".encode(), "１".encode(),
+    b"\xff", b"\0", b"\r", b"\r\n", b"\t" * 50, b'"', b'"\n"', b"\\ud800", b"\xef\xbb\xbf", b"1-2\t", b"0", b"</DOC>",
+    b"<DOC>", b".I ", b"__label__", b": ", b"\x1f\x8b", b"0-0", b"_", "\u2028".encode(), b"4294967295", b"\x00\xff\xff",
+]  # fmt: skip
+
+
+def read(case: Case, content: bytes, folder: Path) -> list | str:
+    """All records, or the line that says what is wrong."""
+    try:
+        return list(case.format.read(case.lay(folder, content)))
+    except FirthError as error:
+        assert str(error) and "\n" not in str(error)
+        return str(error)
+
+
+def mutated(draw, good: bytes) -> bytes:
+    """The good file after one to four cuts, repetitions and insertions."""
+    for _ in range(draw(st.integers(1, 4))):
+        start = draw(st.integers(0, len(good)))
+        end = draw(st.integers(start, min(len(good), start + 20)))
+        middle = draw(st.sampled_from(NASTY) | st.binary(max_size=4) | st.just(good[start:end] * 2))
+        good = good[:start] + middle + good[end:]
+    return good
+
+
+def test_every_format_is_fuzzed():
+    assert {name.partition(":")[0] for name in CASES} == set(FORMATS)
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_the_good_file_is_read(name, tmp_path):
+    assert isinstance(found := read(CASES[name], CASES[name].good, tmp_path), list), found
+    assert found
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_a_changed_file_gives_records_or_one_line(name, tmp_path):
+    @QUICK
+    @given(st.data())
+    def check(data):
+        read(CASES[name], mutated(data.draw, CASES[name].good), tmp_path)
+
+    check()
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_any_text_or_bytes_give_records_or_one_line(name, tmp_path):
+    @settings(QUICK, max_examples=10)
+    @given(st.binary(max_size=200) | st.text(max_size=100).map(str.encode) | st.sampled_from(NASTY))
+    def check(content):
+        read(CASES[name], content, tmp_path)
+
+    check()
+
+
+@pytest.mark.parametrize("name", [name for name in CASES if hasattr(CASES[name].format, "rows")])
+def test_what_was_read_can_be_written_and_read_again(name, tmp_path):
+    """Only the files of text: a table says nothing about pixels."""
+    case = CASES[name]
+    if case.lay.__name__ != "alone" or name.partition(":")[0] in ("images", "idx"):
+        return
+
+    @QUICK
+    @given(st.data())
+    def check(data):
+        found = read(case, mutated(data.draw, case.good), tmp_path)
+        with contextlib.suppress(FirthError):
+            if isinstance(found, list) and found:
+                again = "\n".join(case.format.rows(found)).encode()
+                read(case, again, tmp_path)
+
+    check()

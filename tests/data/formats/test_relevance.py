@@ -1,0 +1,167 @@
+"""Cranfield, TREC, lines of passages, judgements, and the collection they make."""
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from firth.data import lines
+from firth.data.formats.cranfield import Cranfield
+from firth.data.formats.relevance import Judgements, Passages, collect
+from firth.data.formats.trec import Trec
+from firth.data.records import Judgement, Passage
+from firth.errors import FirthError
+
+plain = st.text(st.characters(whitelist_categories=["L", "N"]), min_size=1, max_size=8)
+
+
+@pytest.fixture
+def file(tmp_path):
+    def file(text, name="c.txt"):
+        path = tmp_path / name
+        path.write_text(text, encoding="utf-8", newline="")
+        return path
+
+    return file
+
+
+def test_cranfield_records_and_their_bytes(file):
+    text = ".I 001\n.T\nred\nboats .\n.A\nme\t\n.B\n.W\nred boats\n  sail .\n.A\n.I 004\n.T\n.W\n"
+    path = file(text)
+    first, second = Cranfield().read(path)
+    assert first == Passage("001", "red boats\n  sail .\n.A", "red\nboats .", (("A", "me\t"), ("B", "")), 1)
+    assert second == Passage("004", "", "", (("T", ""),), 12)
+    assert "\n".join(Cranfield().rows([first, second])) + "\n" == text
+    counted = list(Cranfield(ids="counted").read(path))
+    assert [passage.id for passage in counted] == ["1", "2"]
+    assert "\n".join(Cranfield().rows(counted)) + "\n" == text
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        (".W\nx\n", r"c\.txt:1: '.W' opens no text"),
+        (".I 1\nx\n.W\n", r"c\.txt:2: 'x' before any section"),
+        (".I 1\n.W\nx\n.I 1\n.W\ny\n", r"c\.txt:4: id '1' comes twice, first at line 1"),
+    ],
+)
+def test_bad_cranfield(file, text, message):
+    with pytest.raises(FirthError, match=message):
+        list(Cranfield().read(file(text)))
+
+
+def test_trec_documents_and_topics(file):
+    documents = file(
+        "<DOC>\n<DOCNO> FT-1 </DOCNO>\n<DATE>today</DATE>\n<HEADLINE>Boats</HEADLINE>\n"
+        "<TEXT>\n<P>\nred <b>boats</b>\n</P>\n</TEXT>\n<TEXT>more</TEXT>\n</DOC>\n"
+        "\n<doc><docno>2</docno><text>x</text></doc>\n"
+    )
+    assert list(Trec().read(documents)) == [
+        Passage("FT-1", "<P>\nred <b>boats</b>\n</P>\nmore", "Boats", (("date", "today"),), 1),
+        Passage("2", "x", "", (), 13),
+    ]
+    topics = file(
+        "<top>\n\n<num> Number: 301\n<title> Boats\n\n<desc> Description:\nred ones\n\n<narr> Narrative:\nany\n</top>\n"
+    )
+    assert list(Trec().read(topics)) == [Passage("301", "red ones", "Boats", (("narr", "any"),), 1)]
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("<DOC>\n<TEXT>x</TEXT>\n</DOC>\n", r"c\.txt:1: a text without <DOCNO>"),
+        ("x\n<DOC>\n", r"c\.txt:1: 'x' is outside"),
+        ("<DOC>\n<DOCNO>1</DOCNO>\n<DOC>\n", r"c\.txt:1: it is not closed before the next <doc>"),
+        ("\n<DOC>\n<DOCNO>1</DOCNO>\n", r"c\.txt:2: it is not closed: no </doc>"),
+        ("<DOC>\n<DOCNO>1</DOCNO>\n</DOC>\n" * 2, r"c\.txt:4: id '1' comes twice"),
+    ],
+)
+def test_bad_trec(file, text, message):
+    with pytest.raises(FirthError, match=message):
+        list(Trec().read(file(text)))
+
+
+def test_many_open_tags_take_no_long_time(file):
+    """A scan for a closing tag from every open one would take hours."""
+    (found,) = Trec().read(file("<DOC>\n<DOCNO>1</DOCNO>\n" + "<a>\n" * 100_000 + "</DOC>\n"))
+    assert found.id == "1"
+
+
+fields = st.dictionaries(st.sampled_from(["a", "b"]), plain).map(lambda found: tuple(found.items()))
+passage = st.builds(lambda *parts: Passage(*parts), plain, plain, st.just("") | plain, fields)
+passages = st.lists(passage, unique_by=lambda passage: passage.id, max_size=4)
+
+
+@settings(max_examples=30, deadline=None)
+@given(passages, st.sampled_from([Trec(), Passages(), Passages("jsonl")]))
+def test_what_is_written_is_read_again(tmp_path_factory, made, form):
+    path = tmp_path_factory.mktemp("c") / "c"
+    lines.save(path, form.rows(made) if made else ["\n"])
+    assert [passage._replace(line=0) for passage in form.read(path)] == made
+
+
+def test_trec_does_not_write_what_it_could_not_read():
+    with pytest.raises(FirthError, match="has the mark </DOC> in it"):
+        list(Trec().rows([Passage("1", "a </DOC> b")]))
+
+
+def test_lines_of_passages(file):
+    path = file('{"_id": "a", "title": null, "text": "x", "year": 3}\nb\ty\nc\tT\tz\n{"id": 4, "text": "w"}\n')
+    assert list(Passages().read(path)) == [
+        Passage("a", "x", "", (("year", "3"),), 1),
+        Passage("b", "y", "", (), 2),
+        Passage("c", "z", "T", (), 3),
+        Passage("4", "w", "", (), 4),
+    ]
+    told = []
+    bad = ['{"text": "x"}', '{"_id": "1"}', "[1]", "{", "\tx", "a\tb\tc\td", '{"_id": "1", "text": 2}']
+    assert not list(Passages().read(file("\n".join(bad)), told.append))
+    assert [str(error).split(": ")[0].rpartition(":")[2] for error in told] == [str(n) for n in range(1, len(bad) + 1)]
+
+
+def test_judgements_in_three_layouts(file):
+    wanted = [Judgement("1", "d1", 2, 1), Judgement("1", "d2", -1, 2)]
+    assert list(Judgements().read(file("1 0 d1 2\n1\t0\td2 -1\n"))) == wanted
+    assert list(Judgements().read(file("1 d1 2 \n1 d2 -1\n"))) == wanted
+    beir = file("query-id\tcorpus-id\tscore\n1\td1\t2\n")
+    assert list(Judgements().read(beir)) == [Judgement("1", "d1", 2, 2)]
+    assert "\n".join(Judgements(layout="beir").rows(wanted[:1])) + "\n" == beir.read_text()
+    assert list(Judgements().rows(wanted)) == ["1 0 d1 2", "1 0 d2 -1"]
+
+
+def test_cranfields_codes_become_grades(file):
+    path = file("".join(f"1 {code + 9} {code}\n" for code in (1, 2, 3, 4, -1)))
+    form = Judgements(grades="cranfield", layout="plain")
+    assert [judged.grade for judged in form.read(path)] == [4, 3, 2, 1, 5]
+    assert "\n".join(form.rows(form.read(path))) + "\n" == path.read_text()
+    with pytest.raises(FirthError, match=r"c\.txt:1: code 0, expected 1 to 4 or -1"):
+        list(form.read(file("1 2 0\n")))
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("1 2\n", r"c\.txt:1: 2 columns, expected 4"),
+        ("1 0 2 x\n", "grade 'x' is no whole number"),
+        ("1 0 2 ²\n", "no whole number"),
+        ("1 0 2 " + "9" * 5000 + "\n", "no whole number"),
+        ("1 0 2 1\n1 0 2 2\n", r"c\.txt:2: query '1' and document '2' are judged twice"),
+    ],
+)
+def test_bad_judgements(file, text, message):
+    with pytest.raises(FirthError, match=message):
+        list(Judgements().read(file(text)))
+
+
+def test_a_collection_knows_its_ids():
+    documents, queries = [Passage("a", "x"), Passage("b", "y")], [Passage("1", "q")]
+    judged = [Judgement("1", "a", 3, 1), Judgement("1", "b", 0, 2)]
+    found = collect(documents, queries, judged)
+    assert found.relevant("1") == {"a": 3} and found.relevant("1", 0) == {"a": 3, "b": 0} and found.relevant("9") == {}
+    wrong = [*judged, Judgement("1", "c", 1, 3)]
+    with pytest.raises(FirthError, match=r"q\.rels:3: a judgement of document 'c', which is not there"):
+        collect(documents, queries, wrong, "q.rels")
+    with pytest.raises(FirthError, match="a judgement of query '2'"):
+        collect(documents, queries, [Judgement("2", "a", 1)])
+    assert collect(documents, queries, wrong, unknown="drop") == found
+    with pytest.raises(FirthError, match="id 'a' comes twice"):
+        collect([*documents, Passage("a", "z")], queries, judged)
