@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 from firth.data.world import World
-from firth.data.world.chance import derivations, words
+from firth.data.world.chance import derivations
 from firth.data.world.lexicon import LEXICON, Lexicon, Scene
 from firth.data.world.text import render
 from firth.data.world.weights import Weights
@@ -129,7 +129,7 @@ def test_every_sentence_has_one_derivation_and_it_is_the_one_drawn():
     for index in range(300):
         story = WORLD.story(index)
         for node in story.sentences:
-            found = derivations(node.choice, words(node, []))
+            found = derivations(node.choice, node.words)
             assert [parse.node for parse in found] == [node]
 
 

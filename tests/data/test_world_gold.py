@@ -296,7 +296,7 @@ def test_tables_of_small_choices_list_every_derivation_once_with_its_probability
         found = list(chances(choice))
         assert len(found) == choice.size and isclose(fsum(found), 1.0, abs_tol=1e-9)
         nodes = [derivation(choice, at) for at in range(choice.size)]
-        assert len({node.phrase.text for node in nodes}) == choice.size
+        assert len({node.text for node in nodes}) == choice.size
         assert all(isclose(exp(node.log_probability), p, rel_tol=1e-9) for node, p in zip(nodes, found, strict=True))
 
 

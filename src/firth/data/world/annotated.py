@@ -8,9 +8,9 @@ from typing import NamedTuple
 from firth.data.records import Answer, Pair
 from firth.data.world import frames
 from firth.data.world.chance import Node
-from firth.data.world.frames import Ask, Cast, Told
+from firth.data.world.frames import Ask, Cast, Pools, Told
 from firth.data.world.lexicon import Lexicon, Scene
-from firth.data.world.phrase import CONTENT, Phrase, Word
+from firth.data.world.phrase import CONTENT, Word
 from firth.data.world.writing import write
 
 LABELS = ("paraphrase", "entailment", "contradiction", "neutral")
@@ -55,21 +55,25 @@ class AnnotatedStory(NamedTuple):
     sentences: tuple[Annotated, ...]
     questions: tuple[Asked, ...]
     summary: str
-    translation: str
+
+    @property
+    def translation(self) -> str:
+        """The document in the second language."""
+        return " ".join([write(" ".join(sentence.translation)) for sentence in self.sentences])
 
 
 class Annotator:
     """Turns derivations of one world into annotated stories."""
 
     def __init__(self, lexicon: Lexicon, others: list[Node]) -> None:
-        self.lexicon = lexicon
-        self._others = [(write(node.phrase.text), _content(node.phrase.words)) for node in others]
+        self._pools = Pools.of(lexicon)
+        self._others = [(write(node.text), _content(node.words)) for node in others]
 
     def story(self, scene: Scene, nodes: tuple[Node, ...], salt: int) -> AnnotatedStory:
         """The annotated story; `salt` chooses wrong answers and unrelated sentences."""
         sentences, asked, offset = [], {}, 0
         for number, node in enumerate(nodes):
-            cast = Cast(self.lexicon, salt * 31 + number * 7)
+            cast = Cast(self._pools, salt * 31 + number * 7)
             told = node.option.means(node, cast)
             sentence = self.sentence(node, told, cast.salt)
             for ask in told.questions:
@@ -77,39 +81,40 @@ class Annotator:
             sentences.append(sentence)
             offset += len(sentence.text) + 1
         text = " ".join([sentence.text for sentence in sentences])
-        translation = " ".join([write(" ".join(sentence.translation)) for sentence in sentences])
         summary = write(frames.summary(scene, nodes), ".")
-        return AnnotatedStory(text, scene, tuple(sentences), tuple(asked.values()), summary, translation)
+        return AnnotatedStory(text, scene, tuple(sentences), tuple(asked.values()), summary)
 
     def sentence(self, node: Node, told: Told, salt: int) -> Annotated:
         """All layers of one sentence."""
-        phrase: Phrase = node.phrase
-        words: tuple[Word, ...] = phrase.words
-        text = write(phrase.text)
-        tones = tuple([word.tone for word in words])
+        words, shape = node.words, node.shape
+        text, first = write(node.text), words[0]
+        capital = first[:1].upper() + first[1:]
+        lemmas, upos, xpos, feats, entities, tones = zip(*[word.columns for word in words], strict=False)
         tone = sum(tones)
-        lemmas, upos, xpos, feats, entities = zip(*[word.columns for word in words], strict=False)
+        brackets = [word.bracket for word in words]
+        brackets[0] = f"({first.xpos} {capital})"
+        translation = shape.translate(words)
         return Annotated(
             text,
-            _capital(words),
+            (capital, *words[1:]),
             lemmas,
             upos,
             xpos,
             feats,
-            tuple([at + head if head else 0 for at, head in enumerate(phrase.heads, 1)]),
-            tuple([relation or "root" for relation in phrase.relations]),
+            shape.heads,
+            shape.relations,
             entities,
-            _tree(phrase.tree, words[0]),
+            shape.tree % tuple(brackets),
             "good" if tone > 0 else "bad" if tone < 0 else "neutral",
             tones,
-            _capital(phrase.target[0]),
-            _alignment(phrase.sources, phrase.widths),
-            self._pairs(text, words, phrase.content, told, salt),
+            (translation[0][:1].upper() + translation[0][1:], *translation[1:]),
+            shape.alignment,
+            self._pairs(text, words, shape.content, told, salt),
             node.option.means.__name__,
             node.log_probability,
         )
 
-    def _pairs(self, text: str, words: tuple[Word, ...], content: int, told: Told, salt: int) -> tuple[Pair, ...]:
+    def _pairs(self, text: str, words: Sequence[Word], content: int, told: Told, salt: int) -> tuple[Pair, ...]:
         """Similarity is 5 times the share of words with content in common (Dice); a contradiction has half of it."""
         entailed = round(10 * told.kept / (content + told.kept), 2)
         own, others = _content(words), self._others
@@ -124,24 +129,8 @@ class Annotator:
         )
 
 
-def _content(words: tuple[Word, ...]) -> set[str]:
+def _content(words: Sequence[Word]) -> set[str]:
     return {word.lemma for word in words if word.upos in CONTENT}
-
-
-def _capital(words: tuple[str, ...]) -> tuple[str, ...]:
-    first = words[0]
-    return (first[:1].upper() + first[1:], *words[1:])
-
-
-def _tree(tree: str, first: str) -> str:
-    """The brackets with a capital on the first word."""
-    end = tree.index(")")
-    return tree[: end - len(first)] + first[:1].upper() + first[1:] + tree[end:]
-
-
-def _alignment(sources: Sequence[int], widths: Sequence[int]) -> tuple[tuple[int, int], ...]:
-    rows = zip(sources, widths, range(len(sources)), strict=False)
-    return tuple([(word, at) for source, width, at in rows if source >= 0 for word in range(source, source + width)])
 
 
 def _collect(asked: dict[str, Asked], ask: Ask, text: str, offset: int, hero: str) -> None:
@@ -160,6 +149,8 @@ def _collect(asked: dict[str, Asked], ask: Ask, text: str, offset: int, hero: st
 
 def _place(text: str, ask: Ask, offset: int) -> Answer:
     """The answer as it stands in the text."""
-    start = text.find(ask.answer) if ask.where == "first" else text.rfind(ask.answer)
-    start = max(start, 0)  # not found: it begins the sentence, with a capital
-    return Answer(text[start : start + len(ask.answer)], offset + start)
+    answer = ask.answer
+    start = text.find(answer) if ask.where == "first" else text.rfind(answer)
+    if start >= 0:
+        return Answer(answer, offset + start)
+    return Answer(text[: len(answer)], offset)  # it begins the sentence, with a capital

@@ -13,12 +13,12 @@ from itertools import accumulate
 from math import log, prod
 from typing import NamedTuple, Union
 
-from firth.data.world.phrase import Phrase, Rule, Word, compose
+from firth.data.world.phrase import Rule, Shape, Word, compose
 
 PUNCTUATION = frozenset({".", ","})
 
 
-SMALL = 20_000  # derivations of a choice; up to so many, one is drawn from a table of all, and made only once
+SMALL = 3_000  # derivations of a choice; up to so many, one is drawn from a table of all, and made only once
 
 
 class Option(NamedTuple):
@@ -107,15 +107,21 @@ class Choice:
 class Node:
     """A choice made: the typed derivation that text, tags, trees and meanings are read from."""
 
-    __slots__ = ("_phrase", "choice", "index", "log_probability", "parts")
+    __slots__ = ("_shape", "_text", "choice", "index", "log_probability", "parts", "words")
 
     def __init__(self, choice: Choice, index: int, parts: tuple[Word | Node, ...]) -> None:
         self.choice, self.index, self.parts = choice, index, parts
-        self._phrase: Phrase | None = None
-        self.log_probability = choice.surprises[index]  # of this derivation, given that its choice is to be made
+        words, log_probability = [], choice.surprises[index]
         for part in parts:
-            if part.__class__ is Node:
-                self.log_probability += part.log_probability
+            if part.__class__ is Word:
+                words.append(part)
+            else:
+                words += part.words
+                log_probability += part.log_probability
+        self.words: list[Word] = words
+        self.log_probability = log_probability  # of this derivation, given that its choice is to be made
+        self._shape: Shape | None = None
+        self._text: str | None = None
 
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, Node):
@@ -130,12 +136,23 @@ class Node:
         return self.choice.options[self.index]
 
     @property
-    def phrase(self) -> Phrase:
-        """Its words with every layer of annotation, made when first asked for."""
-        if self._phrase is None:
-            rule = self.choice.options[self.index].rule
-            self._phrase = compose(rule, [part.phrase for part in self.parts])
-        return self._phrase
+    def shape(self) -> Shape:
+        """How its words hang together, found when first asked for."""
+        if self._shape is None:
+            self._shape = compose(self.choice.options[self.index].rule, *[part.shape for part in self.parts])
+        return self._shape
+
+    @property
+    def text(self) -> str:
+        """The words with spaces between."""
+        if self._text is None:
+            self._text = " ".join(self.words)
+        return self._text
+
+    @property
+    def number(self) -> str:
+        """Of its head: one or many."""
+        return "many" if self.words[self.shape.head].xpos == "NNS" else "one"
 
 
 def option(weight: float, how: Rule, *parts: Word | Choice | tuple[Word, ...], means: object = None) -> Option:
@@ -201,16 +218,6 @@ def derivation(choice: Choice, at: int) -> Node:
             part = derivation(part, inner)
         parts.append(part)
     return Node(choice, index, tuple(reversed(parts)))
-
-
-def words(node: Node, into: list[Word]) -> list[Word]:
-    """Appends the words of a derivation."""
-    for part in node.parts:
-        if part.__class__ is Word:
-            into.append(part)
-        else:
-            words(part, into)
-    return into
 
 
 def meanings(node: Node) -> Iterator[object]:

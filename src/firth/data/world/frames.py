@@ -11,7 +11,6 @@ from typing import Literal, NamedTuple
 
 from firth.data.world.chance import Node
 from firth.data.world.lexicon import BE, Action, Lexicon, Scene
-from firth.data.world.phrase import Phrase
 
 Where = Literal["first", "last", "hero", ""]  # at its begin, near its end, where the hero is named first, nowhere
 
@@ -41,10 +40,36 @@ class Told(NamedTuple):
     questions: tuple[Ask, ...]
 
 
-class Cast(NamedTuple):
-    """What a frame may know beside the sentence: all words, and a number to choose wrong answers by."""
+class Pools(NamedTuple):
+    """Words that wrong answers are taken from."""
 
-    lexicon: Lexicon
+    cities: tuple[str, ...]
+    countries: tuple[str, ...]
+    jobs: tuple[str, ...]
+    places: tuple[str, ...]
+    moods: dict[str, tuple[str, ...]]  # that are not of this tone
+    colours: tuple[str, ...]
+    sizes: tuple[str, ...]
+
+    @classmethod
+    def of(cls, lexicon: Lexicon) -> Pools:
+        """Those of a lexicon."""
+        others = {tone: tuple(m.name for m in lexicon.moods if m.tone != tone) for tone in ("good", "bad")}
+        return cls(
+            tuple(city.name for city in lexicon.cities),
+            tuple(city.country for city in lexicon.cities),
+            tuple(job.name for job in lexicon.jobs),
+            tuple(f"the {job.place}" for job in lexicon.jobs),
+            others,
+            lexicon.colours,
+            lexicon.sizes,
+        )
+
+
+class Cast(NamedTuple):
+    """What a frame may know beside the sentence: words for wrong answers, and a number to choose by."""
+
+    pools: Pools
     salt: int
 
     def yes_or_no(self, true: str, false: str) -> Ask:
@@ -52,13 +77,17 @@ class Cast(NamedTuple):
         chosen, answer = (true, "yes") if self.salt % 2 else (false, "no")
         return Ask("yes or no", chosen, answer, "", ("yes", "no"))
 
-    def choices(self, answer: str, others: list[str]) -> tuple[str, ...]:
-        """The answer among three others, in an order that tells nothing."""
-        wrong = [other for other in others if other != answer]
-        first = self.salt % max(len(wrong), 1)
-        row = (wrong[first:] + wrong[:first])[:3]
-        at = self.salt // 8 % (len(row) + 1)
-        return (*row[:at], answer, *row[at:])
+    def wrong(self, answer: str, pool: tuple[str, ...]) -> list[str]:
+        """Up to three others of a pool."""
+        first = self.salt % len(pool) if pool else 0
+        row = (pool[first:] + pool[:3])[:4]
+        return [other for other in row if other != answer][:3]
+
+    def choices(self, answer: str, pool: tuple[str, ...]) -> tuple[str, ...]:
+        """The answer among wrong ones, in an order that tells nothing."""
+        row = self.wrong(answer, pool)
+        row.insert(self.salt // 8 % (len(row) + 1), answer)
+        return tuple(dict.fromkeys(row))
 
 
 # --- the English of it --------------------------------------------------------------------------------------------
@@ -78,7 +107,7 @@ def be(number: str, tense: str) -> str:
     return ("was" if number == "one" else "were") if tense == "past" else "will be"
 
 
-def deny(subject: Phrase, verb: str, not_verb: str, rest: str) -> str:
+def deny(subject: Node, verb: str, not_verb: str, rest: str) -> str:
     """The opposite: a quantified subject is denied as a whole, any other does not do it."""
     first = subject.words[0]
     if first == "every":
@@ -88,7 +117,7 @@ def deny(subject: Phrase, verb: str, not_verb: str, rest: str) -> str:
     return f"{subject.text} {not_verb} {rest}".rstrip()
 
 
-def any_of(thing: Phrase) -> str:
+def any_of(thing: Node) -> str:
     """A noun phrase as it stands after `not`: any cups."""
     first = thing.words[0]
     return f"any {thing.text[len(first) + 1 :]}" if first in EXISTING else thing.text
@@ -105,17 +134,17 @@ def _single(verb: Node) -> str:
 
 def _who(subject: Node, verb: str, rest: str = "") -> Ask:
     """A question for a person; a pronoun is answered by the name."""
-    named = subject.phrase.words[0] == _name(subject).partition(" ")[0]
+    named = subject.words[0] == _name(subject).partition(" ")[0]
     return Ask("who", f"who {verb} {rest}".rstrip(), _name(subject), "first" if named else "hero")
 
 
 # --- somebody does something to something -------------------------------------------------------------------------
 
 
-def transitive(subject: Phrase, name: str, verb: Node, thing: Node, front: str, cast: Cast) -> Told:
+def transitive(subject: Node, name: str, verb: Node, thing: Node, front: str, cast: Cast) -> Told:
     """What holds of any sentence with an object."""
     action: Action = verb.option.means
-    active, aux, goal = verb.phrase.text, helper(action), thing.phrase
+    active, aux, goal = verb.text, helper(action), thing
     passive = f"{goal.text} {be(goal.number, action.tense)} {action.verb.done}"
     not_done = f"{aux} not {action.verb.base} {any_of(goal)}"
     denied = deny(subject, f"{active} {goal.text}", not_done, "")
@@ -127,7 +156,7 @@ def transitive(subject: Phrase, name: str, verb: Node, thing: Node, front: str, 
         cast.yes_or_no(f"{aux} {name} {action.verb.base} {goal.text}{when}", f"is it true that {denied_by_name}{when}"),
     )
     by = OBJECTIVE.get(subject.text, subject.text)
-    kept = verb.phrase.content + goal.content
+    kept = verb.shape.content + goal.shape.content
     return Told(f"{passive} by {by}{when}", passive, f"{front} {denied}".lstrip(), kept, questions)
 
 
@@ -135,18 +164,18 @@ def acting(node: Node, cast: Cast) -> Told:
     """Yesterday Anna saw the dog."""
     *front, subject, act = node.parts[0].parts
     verb, thing = act.parts
-    told = transitive(subject.phrase, _name(subject), verb, thing, front[0].phrase.text if front else "", cast)
-    return told._replace(questions=(*told.questions, _who(subject, verb.phrase.text, thing.phrase.text)))
+    told = transitive(subject, _name(subject), verb, thing, front[0].text if front else "", cast)
+    return told._replace(questions=(*told.questions, _who(subject, verb.text, thing.text)))
 
 
 def acting_together(node: Node, cast: Cast) -> Told:
     """Anna and Tom saw the dog."""
     both, act, _ = node.parts
     verb, thing = act.parts
-    told = transitive(both.phrase, both.phrase.text, verb, thing, "", cast)
-    single = f"{_single(verb)} {thing.phrase.text}"
-    who = Ask("who", f"who {single}", both.phrase.text, "first")
-    alone, kept = f"{both.parts[0].phrase.text} {single}", node.phrase.content - 1
+    told = transitive(both, both.text, verb, thing, "", cast)
+    single = f"{_single(verb)} {thing.text}"
+    who = Ask("who", f"who {single}", both.text, "first")
+    alone, kept = f"{both.parts[0].text} {single}", node.shape.content - 1
     return told._replace(entailed=alone, kept=kept, questions=(*told.questions, who))
 
 
@@ -154,8 +183,8 @@ def happening(node: Node, cast: Cast) -> Told:
     """The dog saw the cat."""
     subject, act = node.parts[0].parts
     verb, thing = act.parts
-    told = transitive(subject.phrase, subject.phrase.text, verb, thing, "", cast)
-    who = Ask("who", f"who {_single(verb)} {thing.phrase.text}", subject.phrase.text, "first")
+    told = transitive(subject, subject.text, verb, thing, "", cast)
+    who = Ask("who", f"who {_single(verb)} {thing.text}", subject.text, "first")
     return told._replace(questions=(*told.questions, who))
 
 
@@ -165,11 +194,11 @@ def happening(node: Node, cast: Cast) -> Told:
 def doing(node: Node, cast: Cast) -> Told:
     """Anna smiles."""
     subject, verb, _ = node.parts
-    action, who = verb.option.means, subject.phrase.text
+    action, who = verb.option.means, subject.text
     denied = f"{who} {helper(action)} not {action.verb.base}"
     asked = f"{helper(action)} {_name(subject)}"
     polar = cast.yes_or_no(f"{asked} {action.verb.base}", f"is it true that {denied.replace(who, _name(subject), 1)}")
-    sings = verb.phrase.text
+    sings = verb.text
     return Told(f"it is {who} who {sings}", f"somebody {sings}", denied, 1, (_who(subject, sings), polar))
 
 
@@ -177,17 +206,16 @@ def travelling(node: Node, cast: Cast) -> Told:
     """Anna flew from Oslo to Rome."""
     subject, trip, _ = node.parts
     verb, start, goal = trip.parts
-    action, who, flew = verb.option.means, subject.phrase.text, verb.phrase.text
-    home, city = start.parts[1].phrase.text, goal.parts[1].phrase.text
+    action, who, flew = verb.option.means, subject.text, verb.text
+    home, city = start.parts[1].text, goal.parts[1].text
     asked = f"where {helper(action)} {_name(subject)} {action.verb.base}"
-    cities = [c.name for c in cast.lexicon.cities]
     return Told(
         f"{who} {flew} to {city} from {home}",
         f"{who} {flew} to {city}",
         f"{who} {helper(action)} not {action.verb.base} from {home} to {city}",
-        node.phrase.content - start.phrase.content,
+        node.shape.content - start.shape.content,
         (
-            Ask("place", f"{asked} to", city, "last", cast.choices(city, cities)),
+            Ask("place", f"{asked} to", city, "last", cast.choices(city, cast.pools.cities)),
             Ask("origin", f"{asked} from", home, "last"),
         ),
     )
@@ -197,18 +225,17 @@ def working(node: Node, cast: Cast) -> Told:
     """Anna works in the bakery."""
     subject, work, _ = node.parts
     verb, inside = work.parts
-    action, who = verb.option.means, subject.phrase.text
+    action, who = verb.option.means, subject.text
     place = f"the {inside.option.means.place}"
-    places = [f"the {job.place}" for job in cast.lexicon.jobs]
     asked = f"where {helper(action)} {_name(subject)} work"
     return Told(
-        f"{place} {be('one', action.tense)} where {who} {verb.phrase.text}",
-        f"{who} {verb.phrase.text}",
+        f"{place} {be('one', action.tense)} where {who} {verb.text}",
+        f"{who} {verb.text}",
         f"{who} {helper(action)} not work in {place}",
-        node.phrase.content - inside.phrase.content,
+        node.shape.content - inside.shape.content,
         (
-            Ask("place", asked, place, "last", cast.choices(place, places)),
-            _who(subject, verb.phrase.text, f"in {place}"),
+            Ask("place", asked, place, "last", cast.choices(place, cast.pools.places)),
+            _who(subject, verb.text, f"in {place}"),
         ),
     )
 
@@ -217,8 +244,8 @@ def saying(node: Node, cast: Cast) -> Told:
     """Tom says that the dog saw the cat."""
     subject, says, _ = node.parts
     verb, reported = says.parts
-    action, who, what = verb.option.means, subject.phrase.text, reported.parts[1].phrase.text
-    said = verb.phrase.text
+    action, who, what = verb.option.means, subject.text, reported.parts[1].text
+    said = verb.text
     questions = (
         Ask("who", f"who {said} that {what}", who, "first"),
         Ask("clause", f"what {helper(action)} {who} say", what, "last"),
@@ -230,14 +257,14 @@ def saying(node: Node, cast: Cast) -> Told:
 def occasion(node: Node, cast: Cast) -> Told:
     """When the dog saw the cat, Anna smiled."""
     when, _, subject, verb = node.parts[0].parts
-    action, who, clause = verb.option.means, subject.phrase.text, when.parts[1].phrase.text
-    smiled = verb.phrase.text
+    action, who, clause = verb.option.means, subject.text, when.parts[1].text
+    smiled = verb.text
     asked = f"when {helper(action)} {_name(subject)} {action.verb.base}"
     return Told(
         f"{who} {smiled} when {clause}",
         f"{who} {smiled}",
         f"when {clause} , {who} {helper(action)} not {action.verb.base}",
-        subject.phrase.content + verb.phrase.content,
+        subject.shape.content + verb.shape.content,
         (Ask("time", asked, f"when {clause}", "first"),),
     )
 
@@ -249,18 +276,17 @@ def opening(node: Node, cast: Cast) -> Told:
     """Anna is a cheerful baker from Oslo."""
     subject, _, calling, _ = node.parts
     article, mood, job, origin = calling.parts
-    who, city = _name(subject), origin.parts[1].phrase.text
+    who, city = _name(subject), origin.parts[1].text
     country = origin.parts[1].option.means.country
-    article_of_job = "an" if job.phrase.text[0] in "aeiou" else "a"
-    jobs = [j.name for j in cast.lexicon.jobs]
-    moods = [m.name for m in cast.lexicon.moods if m.tone != calling.option.means.tone]
+    article_of_job = "an" if job.text[0] in "aeiou" else "a"
+    moods = cast.pools.moods[calling.option.means.tone]
     return Told(
-        f"{who} comes from {city} and is {article} {mood} {job.phrase.text}",
-        f"{who} is {article_of_job} {job.phrase.text}",
-        f"{who} is not {article} {mood} {job.phrase.text} from {city}",
+        f"{who} comes from {city} and is {article} {mood} {job.text}",
+        f"{who} is {article_of_job} {job.text}",
+        f"{who} is not {article} {mood} {job.text} from {city}",
         2,
         (
-            Ask("job", f"what is the job of {who}", job.phrase.text, "last", cast.choices(job.phrase.text, jobs)),
+            Ask("job", f"what is the job of {who}", job.text, "last", cast.choices(job.text, cast.pools.jobs)),
             Ask("mood", f"how does {who} feel", str(mood), "last", cast.choices(str(mood), moods)),
             Ask("origin", f"where does {who} come from", city, "last"),
             Ask("country", f"which country does {who} come from", country),
@@ -271,13 +297,13 @@ def opening(node: Node, cast: Cast) -> Told:
 def feeling(node: Node, cast: Cast) -> Told:
     """Anna is happy because the dog found the key."""
     subject, _, mood, reason, _ = node.parts
-    who, so, why = subject.phrase.text, mood.phrase.text, reason.parts[1].phrase.text
-    moods = [m.name for m in cast.lexicon.moods if m.tone != mood.option.means.tone]
+    who, so, why = subject.text, mood.text, reason.parts[1].text
+    moods = cast.pools.moods[mood.option.means.tone]
     return Told(
         f"because {why} , {who} is {so}",
         f"{who} is {so}",
         f"{who} is not {so}",
-        subject.phrase.content + mood.phrase.content,
+        subject.shape.content + mood.shape.content,
         (
             Ask("reason", f"why is {_name(subject)} {so}", why, "last"),
             Ask("mood", f"how does {_name(subject)} feel", so, "first", cast.choices(so, moods)),
@@ -304,47 +330,45 @@ def compare(subject: str, name: str, word: str, other: str, kept: int, cast: Cas
 def ageing(node: Node, cast: Cast) -> Told:
     """Anna is older than Tom."""
     subject, _, more, _ = node.parts
-    other = more.parts[1].parts[1].phrase.text
-    return compare(subject.phrase.text, _name(subject), more.parts[0], other, node.phrase.content, cast)
+    other = more.parts[1].parts[1].text
+    return compare(subject.text, _name(subject), more.parts[0], other, node.shape.content, cast)
 
 
 def comparing(node: Node, cast: Cast) -> Told:
     """The boat is bigger than the cup."""
     subject, _, more = node.parts[0].parts
-    thing, other = subject.phrase.text, more.parts[1].parts[1].phrase.text
-    return compare(thing, thing, more.parts[0], other, node.phrase.content, cast)
+    thing, other = subject.text, more.parts[1].parts[1].text
+    return compare(thing, thing, more.parts[0], other, node.shape.content, cast)
 
 
 def describing(node: Node, cast: Cast) -> Told:
     """The boats are red."""
     subject, is_, so = node.parts[0].parts
-    what, quality = subject.phrase, so.phrase.text
-    colour = quality in cast.lexicon.colours
-    kind, others = ("colour", cast.lexicon.colours) if colour else ("size", cast.lexicon.sizes)
+    what, quality = subject, so.text
+    pools = cast.pools
+    kind, others = ("colour", pools.colours) if quality in pools.colours else ("size", pools.sizes)
     asked = f"what {kind} {is_} {what.text}"
     return Told(
         f"{quality} {is_} {what.text}",
         f"something is {quality}",
         deny(what, f"{is_} {quality}", f"{is_} not {quality}", ""),
         1,
-        (Ask(kind, asked, quality, "last", cast.choices(quality, list(others))),),
+        (Ask(kind, asked, quality, "last", cast.choices(quality, others)),),
     )
 
 
 def fact(node: Node, cast: Cast) -> Told:
     """Oslo is the capital of Norway."""
     city, _, _ = node.parts[0].parts
-    here, country = city.phrase.text, city.option.means.country
-    countries = [c.country for c in cast.lexicon.cities]
-    wrong = next(c for c in cast.choices(country, countries) if c != country)
-    cities = [c.name for c in cast.lexicon.cities]
+    here, country = city.text, city.option.means.country
+    wrong = cast.wrong(country, cast.pools.countries)[0]
     return Told(
         f"the capital of {country} is {here}",
         f"{here} is in {country}",
         f"{here} is the capital of {wrong}",
-        city.phrase.content + country.count(" ") + 1,
+        city.shape.content + country.count(" ") + 1,
         (
-            Ask("capital", f"what is the capital of {country}", here, "first", cast.choices(here, cities)),
+            Ask("capital", f"what is the capital of {country}", here, "first", cast.choices(here, cast.pools.cities)),
             cast.yes_or_no(f"is {here} the capital of {country}", f"is {here} the capital of {wrong}"),
         ),
     )
@@ -362,11 +386,11 @@ STORY: tuple[Frame, ...] = (  # in the order of the weights
 
 
 def _after_subject(node: Node) -> str:
-    return " ".join([part.phrase.text for part in node.parts[1:-1]])
+    return " ".join([part.text for part in node.parts[1:-1]])
 
 
 def _act(node: Node) -> str:
-    return node.parts[0].parts[-1].phrase.text
+    return node.parts[0].parts[-1].text
 
 
 # What is worth telling of a story, the first that there is; each with its predicate.

@@ -1,17 +1,19 @@
-"""Phrases: the layers of gold annotation, put together from smaller phrases by the rule of a grammar's option.
+"""Words, and the shape of phrases: how the words of a derivation hang together, whatever words they are.
 
-A phrase holds its words, a dependency tree (heads as distances, so that phrases can be joined without renumbering), a
-constituency tree as brackets, and its translation with the source words that each translated word stands for.
+A shape holds a dependency tree (heads as distances, so that shapes can be joined without renumbering), a constituency
+tree as brackets with a slot for each word, and the plan of the translation. There are far fewer shapes than phrases:
+each is worked out once, by the rule of the grammar's option and from the shapes of its parts.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cache, lru_cache
 from typing import NamedTuple, Union
 
-UNALIGNED = -(10**6)  # the source of a translated word that stands for none; still negative after any shift
-
-
+SHAPES = 100_000  # that are kept
+PARTICLES = ("o",)  # words of the second language that stand for none: the mark of an object
 CONTENT = frozenset({"ADJ", "NOUN", "PROPN", "VERB"})
 
 
@@ -23,25 +25,82 @@ class Agree(NamedTuple):
 
 
 class Join(NamedTuple):
-    """Two parts written as one word."""
+    """Two parts of one word each, written as one."""
 
     first: int
     second: int
 
 
-class Rule(NamedTuple):
+@dataclass(frozen=True, eq=False)
+class Rule:
     """How the parts of an option hang together."""
 
     relations: tuple[str, ...]  # of each part to the head; of the head itself: ""
     tree: str  # brackets with a slot {} for each part; "": the parts after the first fill the slot of the first
     order: tuple[Union[int, str, Agree, Join], ...]  # noqa: UP007 - the translation; text stands for itself
-    head: int  # the part all others depend on
 
 
 def rule(relations: str, tree: str, *order: int | str | Agree | Join) -> Rule:
     """A rule; relations have blanks between them and `*` is the head. Without an order, that of the parts."""
     names = tuple("" if name == "*" else name for name in relations.split())
-    return Rule(names, tree, order or tuple(range(len(names))), names.index(""))
+    return Rule(names, tree, order or tuple(range(len(names))))
+
+
+class Plan(NamedTuple):
+    """The words of a translation, in order. All in whole numbers, since there are very many plans."""
+
+    slots: tuple[int, ...]  # 4 × word + 2 × token + (1: written together with the next); negative: −1 − a particle
+    genders: tuple[int, ...]  # the word whose gender each agrees with; −1: none, or not known yet
+
+
+class Shape:
+    """How so many words hang together."""
+
+    __slots__ = ("_alignment", "_heads", "content", "distances", "head", "plan", "relations", "role", "size", "tree")
+
+    def __init__(self, size, head, distances, relations, tree, plan, content, role="") -> None:
+        self.size: int = size
+        self.head: int = head
+        self.distances: tuple[int, ...] = distances  # from each word to its head; 0 for the head of all
+        self.relations: tuple[str, ...] = relations
+        self.tree: str = tree  # with %s for each word in brackets with its tag
+        self.plan: Plan = plan
+        self.content: int = content  # words that are neither grammar nor punctuation
+        self.role: str = role  # a relation of its own, instead of the one that a rule gives
+        self._heads: tuple[int, ...] | None = None
+        self._alignment: tuple[tuple[int, int], ...] | None = None
+
+    @property
+    def heads(self) -> tuple[int, ...]:
+        """Of each word, counted from 1; 0 for the root."""
+        if self._heads is None:
+            self._heads = tuple([at + away if away else 0 for at, away in enumerate(self.distances, 1)])
+        return self._heads
+
+    @property
+    def alignment(self) -> tuple[tuple[int, int], ...]:
+        """(word, word of the translation), counted from 0."""
+        if self._alignment is None:
+            links, at = [], 0
+            for slot in self.plan.slots:
+                if slot >= 0:
+                    links.append((slot >> 2, at))
+                at += slot < 0 or not slot & 1
+            self._alignment = tuple(links)
+        return self._alignment
+
+    def translate(self, words: Sequence[Word]) -> list[str]:
+        """The words of the second language. A gender of none is that of the last word, a full stop: the first."""
+        found, begun = [], ""
+        for slot, gender in zip(self.plan.slots, self.plan.genders, strict=False):
+            if slot < 0:
+                found.append(PARTICLES[-1 - slot])
+            elif slot & 1:
+                begun = "".join(words[slot >> 2].forms[0])  # `will` has no word of its own
+            else:
+                found.append(begun + words[slot >> 2].forms[words[gender].gender][(slot >> 1) & 1])
+                begun = ""
+        return found
 
 
 class Word(str):
@@ -53,80 +112,57 @@ class Word(str):
     feats: str
     entity: str  # B-PER, I-LOC, O
     tone: int  # 1 good, -1 bad, 0 neither
-    columns: tuple[str, str, str, str, str]  # all but the tone, for the layers of a sentence
-    phrase: Phrase
+    columns: tuple[str, str, str, str, str, int]  # these six, for the layers of a sentence
+    bracket: str  # with its tag, as the leaf of a tree
+    forms: tuple[tuple[str, ...], tuple[str, ...]]  # its translation for each gender
+    gender: int
+    shape: Shape
 
     def __new__(cls, form: str, upos: str, xpos: str, feats: str = "_", **more: object) -> Word:
-        """`target` is the translation (for each gender, if it differs); `role` a relation of its own."""
+        """`target` is the translation, one for each gender if it differs; `role` a relation of its own."""
         word = super().__new__(cls, form)
         word.lemma, word.upos, word.xpos, word.feats = str(more.get("lemma", form)), upos, xpos, feats
         word.entity, word.tone = str(more.get("entity", "O")), int(more.get("tone", 0))
-        word.columns = (word.lemma, upos, xpos, feats, word.entity)
+        word.columns = (word.lemma, upos, xpos, feats, word.entity, word.tone)
         target = more.get("target", ((),))
-        sources, widths, gender = (0,) * len(target[0]), (1,) * len(target[0]), more.get("gender", 0)
-        word.phrase = Phrase((word,), (0,), ("",), 0, f"({xpos} {form})", target, sources, widths, gender)
-        word.phrase.role, word.phrase.content = str(more.get("role", "")), int(upos in CONTENT)
+        word.bracket, word.gender = f"({xpos} {form})", int(more.get("gender", 0))
+        word.forms = (target[0], target[-1])
+        word.shape = leaf(len(target[0]), upos in CONTENT, str(more.get("role", "")))
         return word
-
-
-class Phrase:
-    """Words with every layer; immutable by agreement, and shared wherever the same phrase occurs."""
-
-    __slots__ = (
-        "_text", "content", "gender", "head", "heads", "relations", "role",
-        "sources", "target", "tree", "widths", "words",
-    )  # fmt: skip
-
-    def __init__(self, words, heads, relations, head, tree, target, sources, widths, gender) -> None:
-        self.words: tuple[Word, ...] = words
-        self.heads: Sequence[int] = heads  # distance to the head; 0 for the phrase's own head
-        self.relations: Sequence[str] = relations
-        self.head: int = head
-        self.tree: str = tree
-        self.target: Sequence[Sequence[str]] = target  # one for each gender it may have to agree with, or one for all
-        self.sources: Sequence[int] = sources  # of each translated word, the first word it stands for …
-        self.widths: Sequence[int] = widths  # … and how many there are
-        self.gender: int = gender
-        self.role = ""  # a relation of its own, instead of the one that a rule gives
-        self.content = 0  # how many of its words are neither grammar nor punctuation
-        self._text: str | None = None
 
     @property
     def text(self) -> str:
-        """The words with spaces between."""
-        if self._text is None:
-            self._text = " ".join(self.words)
-        return self._text
-
-    @property
-    def number(self) -> str:
-        """Of its head: one or many."""
-        return "many" if self.words[self.head].xpos == "NNS" else "one"
+        """Itself, as a phrase has a text."""
+        return self
 
 
-def compose(rule: Rule, parts: list[Phrase]) -> Phrase:
-    """The phrase that a rule makes of its parts."""
+@cache
+def leaf(tokens: int, content: bool, role: str) -> Shape:
+    """The shape of one word, translated by up to two."""
+    plan = Plan(tuple([2 * token for token in range(tokens)]), (-1,) * tokens)
+    return Shape(1, 0, (0,), ("root",), "%s", plan, int(content), role)
+
+
+@lru_cache(maxsize=SHAPES)
+def compose(rule: Rule, *parts: Shape) -> Shape:
+    """The shape that a rule makes of the shapes of its parts."""
     if len(parts) == 1 and rule.tree == "{}":
         return parts[0]
-    words, heads, relations, offsets, content = [], [], [], [], 0
+    offsets, distances, relations = [0], [], []
     for part in parts:
-        offsets.append(len(words))
-        words += part.words
-        heads += part.heads
+        offsets.append(offsets[-1] + part.size)
+        distances += part.distances
         relations += part.relations
-        content += part.content
-    top = parts[rule.head]
-    head = offsets[rule.head] + top.head
-    for part, offset, relation in zip(parts, offsets, rule.relations):  # noqa: B905 - here every microsecond counts
+    top = rule.relations.index("")
+    head = offsets[top] + parts[top].head
+    for part, offset, relation in zip(parts, offsets, rule.relations, strict=False):
         if relation:
             at = offset + part.head
-            heads[at] = head - at
+            distances[at] = head - at
             relations[at] = part.role or relation
-    target, sources, widths = _translate(rule.order, parts, offsets)
-    tree = _bracket(rule.tree, [part.tree for part in parts])
-    made = Phrase(tuple(words), heads, relations, head, tree, target, sources, widths, top.gender)
-    made.content = content
-    return made
+    tree, plan = _bracket(rule.tree, [part.tree for part in parts]), _plan(rule.order, parts, offsets)
+    content = sum([part.content for part in parts])
+    return Shape(offsets[-1], head, tuple(distances), tuple(relations), tree, plan, content)
 
 
 def _bracket(template: str, trees: list[str]) -> str:
@@ -135,44 +171,19 @@ def _bracket(template: str, trees: list[str]) -> str:
     return trees[0].format("".join([" " + tree for tree in trees[1:]]))
 
 
-def _translate(order: tuple, parts: list[Phrase], offsets: list[int]) -> tuple:
-    """The words of the second language, in its order, and what they stand for."""
-    rows, sources, widths = [[]], [], []
+def _plan(order: tuple, parts: Sequence[Shape], offsets: list[int]) -> Plan:
+    """The plans of the parts in the order of the second language, their words renumbered."""
+    slots, genders = [], []
     for item in order:
-        if item.__class__ is int:
-            part = parts[item]
-            forms, offset = part.target, offsets[item]
-        elif item.__class__ is Agree:
-            part = parts[item.part]
-            forms = part.target[parts[item.of].gender : parts[item.of].gender + 1] or part.target
-            offset = offsets[item.part]
+        if item.__class__ is str:
+            slots.append(-1 - PARTICLES.index(item))
+            genders.append(-1)
         elif item.__class__ is Join:
-            _join(parts[item.first], parts[item.second], offsets[item.first], (rows, sources, widths))
-            continue
+            slots += [4 * offsets[item.first] + 1, 4 * offsets[item.second]]
+            genders += [-1, -1]
         else:
-            for row in rows:
-                row.append(item)
-            sources.append(UNALIGNED)
-            widths.append(1)
-            continue
-        if len(forms) == len(rows) == 1:
-            rows[0] += forms[0]
-        else:
-            rows = [row + list(form) for row, form in _together(rows, forms)]
-        sources += [source + offset for source in part.sources] if offset else part.sources
-        widths += part.widths
-    return rows, sources, widths
-
-
-def _together(rows: list, forms: list) -> Iterator[tuple]:
-    """Each variant of what there is with that of what comes next; a single one goes with all."""
-    count = max(len(rows), len(forms))
-    return zip(rows * count if len(rows) == 1 else rows, forms * count if len(forms) == 1 else forms, strict=False)
-
-
-def _join(first: Phrase, second: Phrase, offset: int, into: tuple[list, list, list]) -> None:
-    rows, sources, widths = into
-    for row in rows:
-        row.append("".join((*first.target[0], *second.target[0])))
-    sources.append(offset)
-    widths.append(len(first.words) + len(second.words))
+            at, gender = (item, -1) if item.__class__ is int else (item.part, offsets[item.of] + parts[item.of].head)
+            plan, offset = parts[at].plan, offsets[at]
+            slots += [slot + 4 * offset if slot >= 0 else slot for slot in plan.slots]
+            genders += [known + offset if known >= 0 else gender for known in plan.genders]
+    return Plan(tuple(slots), tuple(genders))

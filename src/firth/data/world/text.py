@@ -11,7 +11,7 @@ from math import exp, fsum, inf, log
 import numpy as np
 
 from firth.data.world.annotated import AnnotatedStory, Annotator
-from firth.data.world.chance import Node, derivations, draw, meanings, words
+from firth.data.world.chance import Node, derivations, draw, meanings
 from firth.data.world.grammar import Grammar
 from firth.data.world.lexicon import LEAST, LEXICON, City, Job, Lexicon, Mood, Person, Scene
 from firth.data.world.weights import Weights
@@ -102,7 +102,7 @@ class World:
     @cached_property
     def _annotator(self) -> Annotator:
         stories = [self.story(FAR + index) for index in range(UNRELATED)]
-        others = [node for story in stories for node in story.sentences if node.phrase.words[0] not in ("he", "she")]
+        others = [node for story in stories for node in story.sentences if node.words[0] not in ("he", "she")]
         return Annotator(self.lexicon, others)
 
     @cached_property
@@ -139,7 +139,7 @@ class World:
 
 def render(story: Story) -> str:
     """The story as text: sentences side by side, each with a capital and a full stop."""
-    return _write([words(sentence, []) for sentence in story.sentences])
+    return " ".join([write(sentence.text) for sentence in story.sentences])
 
 
 def _write(sentences: list[list[str]]) -> str:
