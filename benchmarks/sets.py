@@ -95,7 +95,7 @@ def main() -> None:
     given = options.parse_args()
     rows = []
     with tempfile.TemporaryDirectory() as folder:
-        for found in sets.all_sets(given.data).values():
+        for found in (known for known in sets.all_sets(given.data).values() if known.folder):
             for split in found.parts if found.present() else ():
                 if given.quick and sum(path.stat().st_size for path in found.paths(split)) > LARGE / 4:
                     continue
