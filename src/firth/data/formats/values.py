@@ -7,6 +7,7 @@ import json
 import math
 import re
 from collections.abc import Callable, Iterable
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -21,8 +22,8 @@ HALF = re.compile(r"\\u[dD][89abAB]..(?!\\u[dD][c-fC-F])|(?<!\\u[dD][89abAB]..)\
 def parse_json(text: str, path: str | Path, line: int = 1, pairs: Callable[[list], Any] | None = None) -> Any:
     """The value of a JSON text that begins at this line of the file; NaN and infinities are refused."""
     try:
-        found = json.loads(text, parse_constant=_refuse, object_pairs_hook=pairs)
-        if HALF.search(text):
+        found = _decoder(pairs).decode(text)
+        if "\\u" in text and HALF.search(text):
             json.dumps(found, ensure_ascii=False).encode()
     except json.JSONDecodeError as error:
         what = f"not JSON: {error.msg} (column {error.colno})"
@@ -37,6 +38,12 @@ def parse_json(text: str, path: str | Path, line: int = 1, pairs: Callable[[list
         what = f"not JSON: {str(error).partition(';')[0][:80]}"
         raise FirthError(what, where=lines.at(path, line), do="mend the file") from None
     return found
+
+
+@cache
+def _decoder(pairs: Callable[[list], Any] | None) -> json.JSONDecoder:
+    """Made once: that takes longer than reading a line."""
+    return json.JSONDecoder(parse_constant=_refuse, object_pairs_hook=pairs)
 
 
 def _refuse(name: str) -> Any:
