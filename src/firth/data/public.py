@@ -16,14 +16,15 @@ def _treebank(language: str, prefix: str, licence: str, counts: tuple[tuple[int,
     return {"task": "parsing", "format": "conllu", "parts": parts, "about": about, "licence": licence}
 
 
-def _multi30k(other: str, language: str) -> dict[str, object]:
-    end, middle = "lc.norm.tok", "test_2016_flickr"
-    parts = {
-        "train": Part((f"tok/train.{end}.en.gz", f"tok/train.{end}.{other}.gz"), 29000),
-        "dev": Part((f"tok/val.{end}.en", f"tok/val.{end}.{other}"), 1014),
-        "test": Part((f"tok/{middle}.{end}.en", f"tok/{middle}.{end}.{other}"), 1000),
-    }
-    about = f"picture descriptions in English and {language}, lower-cased and tokenised"
+def _multi30k(other: str, language: str, raw: bool = False) -> dict[str, object]:
+    def files(split: str, packed: bool = True) -> tuple[str, ...]:
+        ending = ".gz" * (packed or raw)
+        folder, middle = ("raw", "") if raw else ("tok", ".lc.norm.tok")
+        return tuple(f"{folder}/{split}{middle}.{side}{ending}" for side in ("en", other))
+
+    counts = {"train": ("train", 29000), "dev": ("val", 1014), "test": ("test_2016_flickr", 1000)}
+    parts = {split: Part(files(name, split == "train"), count) for split, (name, count) in counts.items()}
+    about = f"picture descriptions in English and {language}, {'as written' if raw else 'lower-cased and tokenised'}"
     licence = "research use; derived from Flickr30K"
     return {"task": "translation", "format": "parallel", "parts": parts, "about": about, "licence": licence}
 
@@ -117,7 +118,9 @@ _SETS: dict[str, dict[str, object]] = {
         "about": "whether two sentences of the news say the same", "licence": "Microsoft Shared Source",
     },
     "multi30k-de": _multi30k("de", "German"),
+    "multi30k-de-raw": _multi30k("de", "German", raw=True),
     "multi30k-fr": _multi30k("fr", "French"),
+    "multi30k-fr-raw": _multi30k("fr", "French", raw=True),
     "nab": {
         "task": "series", "format": "series", "settings": ("windows={folder}/combined_windows.json", "order=keep"),
         "parts": {name: _one(f"{kind}/{name}.csv.gz", 1) for kind, names in NAB.items() for name in names},
@@ -287,7 +290,7 @@ _SETS: dict[str, dict[str, object]] = {
         "about": "pairs of words with human ratings", "licence": "free for research",
     },
 }  # fmt: skip
-_FOLDERS = {"multi30k-de": "multi30k", "multi30k-fr": "multi30k"}
+_FOLDERS = {f"multi30k-{name}": "multi30k" for name in ("de", "de-raw", "fr", "fr-raw")}
 PUBLIC: dict[str, DataSet] = {
     name: DataSet(name, **{"folder": _FOLDERS.get(name, name), **values}) for name, values in _SETS.items()
 }
