@@ -72,8 +72,9 @@ class Annotator:
     def story(self, scene: Scene, nodes: tuple[Node, ...], salt: int) -> AnnotatedStory:
         """The annotated story; `salt` chooses wrong answers and unrelated sentences."""
         sentences, asked, offset = [], {}, 0
+        said = {word for node in nodes for word in node.words}
         for number, node in enumerate(nodes):
-            cast = Cast(self._pools, salt * 31 + number * 7)
+            cast = Cast(self._pools, said, salt * 31 + number * 7)
             told = node.option.means(node, cast)
             sentence = self.sentence(node, told, cast.salt)
             for ask in told.questions:
@@ -115,11 +116,12 @@ class Annotator:
         )
 
     def _pairs(self, text: str, words: Sequence[Word], content: int, told: Told, salt: int) -> tuple[Pair, ...]:
-        """Similarity is 5 times the share of words with content in common (Dice); a contradiction has half of it."""
-        entailed = round(10 * told.kept / (content + told.kept), 2)
-        own, others = _content(words), self._others
-        at = salt % len(others)
-        while not own.isdisjoint(others[at][1]):
+        """Similarity is 5 times the share of words with content in common (Dice); a contradiction has 2.5."""
+        entailed = round(10 * told.kept / (content + told.kept + told.new), 2)
+        own, others, at = _content(words), self._others, salt % len(self._others)
+        for _ in others:  # in a very small world perhaps none has nothing in common
+            if own.isdisjoint(others[at][1]):
+                break
             at = (at + 1) % len(others)
         return (
             Pair(text, write(told.paraphrase, "."), LABELS[0], 5.0),
@@ -148,9 +150,12 @@ def _collect(asked: dict[str, Asked], ask: Ask, text: str, offset: int, hero: st
 
 
 def _place(text: str, ask: Ask, offset: int) -> Answer:
-    """The answer as it stands in the text."""
-    answer = ask.answer
-    start = text.find(answer) if ask.where == "first" else text.rfind(answer)
+    """The answer as it stands in the text, as whole words."""
+    answer, size = ask.answer, len(ask.answer)
+    find = text.find if ask.where == "first" else text.rfind
+    start = find(answer)
+    while start >= 0 and text[start + size : start + size + 1].isalnum():  # the Tom of Tomorrow
+        start = text.find(answer, start + 1) if ask.where == "first" else text.rfind(answer, 0, start)
     if start >= 0:
         return Answer(answer, offset + start)
-    return Answer(text[: len(answer)], offset)  # it begins the sentence, with a capital
+    return Answer(text[:size], offset)  # it begins the sentence, with a capital

@@ -21,6 +21,7 @@ LIVE = Verb("live", "lives", "lived")
 SAME = rule("*", "{}")
 NAME = {1: rule("*", "(NP {})"), 2: rule("* flat", "(NP {} {})")}
 NOUN_PHRASE = rule("det *", "(NP {} {})", 1, 0)
+RELATIVE = rule("det * acl:relcl", "(NP (NP {} {}) {})", 1, 0, Agree(2, 1))
 CLAUSE = rule("nsubj *", "{} {}")
 WITH_OBJECT = rule("* obj", "", 1, "o", 0)
 WITH_PLACE = rule("* obl", "", 1, 0)
@@ -93,7 +94,7 @@ class Clauses:
         options = []
         for kind, of_kind in zip(KINDS, self.weights.kind, strict=True):
             for number, weight in zip(NUMBERS, self.weights.number, strict=True):
-                row = (self.noun_phrase(kind, number, depth), self.words.be(number), self.quality(number))
+                row = (self.undescribed(kind, number, depth), self.words.be(number), self.quality(number))
                 options.append(option(of_kind * weight, IS_SO, *row))
         return choose("clause", options)
 
@@ -123,14 +124,33 @@ class Clauses:
     @once
     def noun_phrase(self, kind: Kind, number: Number, depth: int) -> Choice:
         """The big red box that the cats like."""
-        plain, related = self.weights.relative
         the, described = self.determiner(number), self.described(kind, number)
         whole = choose(f"{kind} phrase", [option(1, NOUN_PHRASE, the, described)])
         if depth <= 0:
             return whole
-        how = rule("det * acl:relcl", "(NP (NP {} {}) {})", 1, 0, Agree(2, 1))
-        relative = option(related, how, the, described, self.relative(kind, number, depth - 1))
-        return choose(f"{kind} phrase", [option(plain, SAME, whole), relative])
+        plain, related = self.weights.relative
+        qualified = related * self._share_of_qualities(kind)
+        options = [
+            option(plain, SAME, whole),
+            option(related - qualified, RELATIVE, the, described, self.relative(kind, number, depth - 1)),
+            option(qualified, RELATIVE, the, self.noun(kind, number), self.being_so(number)),
+        ]
+        return choose(f"{kind} phrase", options)
+
+    @once
+    def undescribed(self, kind: Kind, number: Number, depth: int) -> Choice:
+        """The box that the cats like: nothing is said of its colour and size."""
+        row = (self.determiner(number), self.noun(kind, number))
+        plain, related = self.weights.relative if depth > 0 else (1, 0)
+        options = [option(plain, NOUN_PHRASE, *row)]
+        if related:
+            options.append(option(related, RELATIVE, *row, self.relative(kind, number, depth - 1)))
+        return choose(f"{kind} phrase", options)
+
+    def _share_of_qualities(self, kind: Kind) -> float:
+        """How many of the relative clauses after a noun tell a quality; then no adjective does."""
+        sees, seen, is_so, lives = self.weights.clause
+        return is_so / (seen + is_so + (sees + lives if kind == "being" else 0))
 
     @once
     def determiner(self, number: Number) -> Choice:
@@ -141,8 +161,7 @@ class Clauses:
     @once
     def described(self, kind: Kind, number: Number) -> Choice:
         """Big red box: adjectives of size come before those of colour."""
-        nouns = self.lexicon.beings if kind == "being" else self.lexicon.things
-        noun = choose("noun", [option(1, SAME, self.words.noun(n, number), means=n) for n in nouns])
+        noun = self.noun(kind, number)
         sizes, colours = self.lexicon.sizes, self.lexicon.colours
         big = choose("adjective", [option(1, SAME, self.words.adjective(s, number), means=s) for s in sizes])
         red = choose("adjective", [option(1, SAME, self.words.colour(c), means=c) for c in colours])
@@ -156,19 +175,28 @@ class Clauses:
         return choose("nominal", rows)
 
     @once
+    def noun(self, kind: Kind, number: Number) -> Choice:
+        """Box."""
+        nouns = self.lexicon.beings if kind == "being" else self.lexicon.things
+        return choose("noun", [option(1, SAME, self.words.noun(n, number), means=n) for n in nouns])
+
+    @once
     def relative(self, kind: Kind, number: Number, depth: int) -> Choice:
-        """That sees the cat, that the cat sees, that is red, that lives in Oslo."""
-        sees, seen, is_so, lives = self.weights.clause
+        """That sees the cat, that the cat sees, that lives in Oslo."""
+        sees, seen, _, lives = self.weights.clause
         that, subject = THAT["relative"], rule("nsubj *", "(SBAR (WHNP {}) (S {}))")
-        so = rule("nsubj cop *", "(SBAR (WHNP {}) (S (VP {} (ADJP {}))))", 0, 2)
-        options = [
-            option(seen, rule("obj *", "(SBAR (WHNP {}) (S {}))"), that, self.seen(depth)),
-            option(is_so, so, that, self.words.be(number), self.quality(number)),
-        ]
+        options = [option(seen, rule("obj *", "(SBAR (WHNP {}) (S {}))"), that, self.seen(depth))]
         if kind == "being":
             options.append(option(sees, subject, that, self.act(number, depth, TENSES)))
             options.append(option(lives, subject, that, self.living(number)))
         return choose("relative clause", options)
+
+    @once
+    def being_so(self, number: Number) -> Choice:
+        """That is red."""
+        how = rule("nsubj cop *", "(SBAR (WHNP {}) (S (VP {} (ADJP {}))))", 0, 2)
+        row = (THAT["relative"], self.words.be(number), self.quality(number))
+        return choose("relative clause", [option(1, how, *row)])
 
     @once
     def living(self, number: Number) -> Choice:

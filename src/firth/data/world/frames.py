@@ -10,7 +10,7 @@ from collections.abc import Callable
 from typing import Literal, NamedTuple
 
 from firth.data.world.chance import Node
-from firth.data.world.lexicon import BE, Action, Lexicon, Scene
+from firth.data.world.lexicon import BE, Action, Lexicon, Scene, Verb
 
 Where = Literal["first", "last", "hero", ""]  # at its begin, near its end, where the hero is named first, nowhere
 
@@ -38,6 +38,7 @@ class Told(NamedTuple):
     contradicted: str
     kept: int
     questions: tuple[Ask, ...]
+    new: int = 0  # words with content in the entailed sentence that are not of the sentence
 
 
 class Pools(NamedTuple):
@@ -47,47 +48,68 @@ class Pools(NamedTuple):
     countries: tuple[str, ...]
     jobs: tuple[str, ...]
     places: tuple[str, ...]
-    moods: dict[str, tuple[str, ...]]  # that are not of this tone
+    moods: dict[str, tuple[str, ...]]  # by tone
     colours: tuple[str, ...]
-    sizes: tuple[str, ...]
+    small: tuple[str, ...]
+    big: tuple[str, ...]
+    things: tuple[str, ...]
+    doings: tuple[Verb, ...]
 
     @classmethod
     def of(cls, lexicon: Lexicon) -> Pools:
         """Those of a lexicon."""
-        others = {tone: tuple(m.name for m in lexicon.moods if m.tone != tone) for tone in ("good", "bad")}
         return cls(
             tuple(city.name for city in lexicon.cities),
             tuple(city.country for city in lexicon.cities),
             tuple(job.name for job in lexicon.jobs),
             tuple(f"the {job.place}" for job in lexicon.jobs),
-            others,
+            {tone: tuple(m.name for m in lexicon.moods if m.tone == tone) for tone in ("good", "bad")},
             lexicon.colours,
-            lexicon.sizes,
+            lexicon.small,
+            lexicon.big,
+            tuple(noun.one for noun in lexicon.things),
+            lexicon.doings,
         )
 
 
 class Cast(NamedTuple):
-    """What a frame may know beside the sentence: words for wrong answers, and a number to choose by."""
+    """What a frame may know beside the sentence: words for wrong answers, what is said, a number to choose by."""
 
     pools: Pools
+    said: set[str]  # all words of the story
     salt: int
 
-    def yes_or_no(self, true: str, false: str) -> Ask:
-        """One of two questions, the first to be answered with yes, the second with no."""
-        chosen, answer = (true, "yes") if self.salt % 2 else (false, "no")
-        return Ask("yes or no", chosen, answer, "", ("yes", "no"))
+    def yes_or_no(self, ways: tuple[tuple[str, str], ...]) -> Ask:
+        """One of several questions, each to be asked of what is so (answer yes) and of what is not (no)."""
+        pair = ways[self.salt // 2 % len(ways)]
+        return Ask("yes or no", pair[self.salt % 2], ("yes", "no")[self.salt % 2], "", ("yes", "no"))
 
-    def wrong(self, answer: str, pool: tuple[str, ...]) -> list[str]:
-        """Up to three others of a pool."""
+    def unsaid(self, pool: tuple[str, ...]) -> str:
+        """A word of a pool that the story does not have; the last one if it has them all."""
+        first = self.salt % len(pool)
+        row = pool[first:] + pool[:first]
+        return next((word for word in row if word not in self.said), row[-1])
+
+    def wrong(self, answer: str, pool: tuple[str, ...], most: int = 3) -> list[str]:
+        """Up to so many others of a pool."""
         first = self.salt % len(pool) if pool else 0
-        row = (pool[first:] + pool[:3])[:4]
-        return [other for other in row if other != answer][:3]
+        row = (pool[first:] + pool[:most])[: most + 1]
+        return [other for other in dict.fromkeys(row) if other != answer][:most]
+
+    def among(self, answer: str, row: list[str]) -> tuple[str, ...]:
+        """The answer among wrong ones, in an order that tells nothing."""
+        row.insert(self.salt // 8 % (len(row) + 1), answer)
+        return tuple(row)
 
     def choices(self, answer: str, pool: tuple[str, ...]) -> tuple[str, ...]:
-        """The answer among wrong ones, in an order that tells nothing."""
-        row = self.wrong(answer, pool)
-        row.insert(self.salt // 8 % (len(row) + 1), answer)
-        return tuple(dict.fromkeys(row))
+        """The answer among others of its pool."""
+        return self.among(answer, self.wrong(answer, pool))
+
+    def mood_choices(self, answer: str, tone: str) -> tuple[str, ...]:
+        """Two moods of each tone, so that the tone alone does not tell; only the answer is said in the story."""
+        other = self.pools.moods["bad" if tone == "good" else "good"]
+        alike = [mood for mood in self.wrong(answer, self.pools.moods[tone], 8) if mood not in self.said][:1]
+        return self.among(answer, alike + self.wrong("", other, 2))
 
 
 # --- the English of it --------------------------------------------------------------------------------------------
@@ -144,20 +166,34 @@ def _who(subject: Node, verb: str, rest: str = "") -> Ask:
 def transitive(subject: Node, name: str, verb: Node, thing: Node, front: str, cast: Cast) -> Told:
     """What holds of any sentence with an object."""
     action: Action = verb.option.means
-    active, aux, goal = verb.text, helper(action), thing
-    passive = f"{goal.text} {be(goal.number, action.tense)} {action.verb.done}"
-    not_done = f"{aux} not {action.verb.base} {any_of(goal)}"
-    denied = deny(subject, f"{active} {goal.text}", not_done, "")
-    denied_by_name = f"{name} {not_done}" if subject.text in OBJECTIVE else denied
-    when = f" {front}" if front else ""
+    active, aux = verb.text, helper(action)
+    passive = f"{thing.text} {be(thing.number, action.tense)} {action.verb.done}"
+    when, any_thing = f" {front}" if front else "", any_of(thing)
+    denied = deny(subject, f"{active} {any_thing}", f"{aux} not {action.verb.base} {any_thing}", "")
     what = "whom" if thing.parts[0].choice.label == "being phrase" else "what"
-    questions = (
-        Ask("object", f"{what} {aux} {name} {action.verb.base}{when}", goal.text, "last"),
-        cast.yes_or_no(f"{aux} {name} {action.verb.base} {goal.text}{when}", f"is it true that {denied_by_name}{when}"),
+    does, other = f"{aux} {name} {action.verb.base}", f"the {cast.unsaid(cast.pools.things)}"
+    yes_or_no = cast.yes_or_no(
+        (
+            (f"{does} {thing.text}{when}", f"{does} {other}{when}"),
+            (f"is it true that {name} {active} {thing.text}{when}", f"is it true that {name} {active} {other}{when}"),
+            (
+                f"is it true that {name} {aux} not {action.verb.base} {other}{when}",
+                f"is it true that {name} {aux} not {action.verb.base} {any_thing}{when}",
+            ),
+        )
     )
-    by = OBJECTIVE.get(subject.text, subject.text)
-    kept = verb.shape.content + goal.shape.content
-    return Told(f"{passive} by {by}{when}", passive, f"{front} {denied}".lstrip(), kept, questions)
+    same = f"{passive} by {OBJECTIVE.get(subject.text, subject.text)}{when}"
+    if _differ_in_scope(subject, thing):
+        same = f"it is {subject.text} that {active} {thing.text}"
+    questions = (Ask("object", f"{what} {does}{when}", thing.text, "last"), yes_or_no)
+    kept = verb.shape.content + thing.shape.content
+    return Told(same, passive, f"{front} {denied}".lstrip(), kept, questions)
+
+
+def _differ_in_scope(subject: Node, thing: Node) -> bool:
+    """Whether the passive would say something else: every wolf washed two queens, perhaps not the same two."""
+    first, second = subject.words[0], thing.words[0]
+    return (first == "every" and second in EXISTING) or (first in EXISTING and second == "every")
 
 
 def acting(node: Node, cast: Cast) -> Told:
@@ -196,10 +232,24 @@ def doing(node: Node, cast: Cast) -> Told:
     subject, verb, _ = node.parts
     action, who = verb.option.means, subject.text
     denied = f"{who} {helper(action)} not {action.verb.base}"
-    asked = f"{helper(action)} {_name(subject)}"
-    polar = cast.yes_or_no(f"{asked} {action.verb.base}", f"is it true that {denied.replace(who, _name(subject), 1)}")
-    sings = verb.text
+    asked, sings, name = f"{helper(action)} {_name(subject)}", verb.text, _name(subject)
+    other = _other_doing(cast)
+    would, not_so = other.form("one", action.tense), f"is it true that {name} {helper(action)} not"
+    polar = cast.yes_or_no(
+        (
+            (f"{asked} {action.verb.base}", f"{asked} {other.base}"),
+            (f"is it true that {name} {sings}", f"is it true that {name} {would}"),
+            (f"{not_so} {other.base}", f"{not_so} {action.verb.base}"),
+        )
+    )
     return Told(f"it is {who} who {sings}", f"somebody {sings}", denied, 1, (_who(subject, sings), polar))
+
+
+def _other_doing(cast: Cast) -> Verb:
+    """A verb of which the story has no form; the last one if it has one of each."""
+    first = cast.salt % len(cast.pools.doings)
+    row = cast.pools.doings[first:] + cast.pools.doings[:first]
+    return next((verb for verb in row if cast.said.isdisjoint((verb.base, verb.third, verb.past))), row[-1])
 
 
 def travelling(node: Node, cast: Cast) -> Told:
@@ -279,7 +329,7 @@ def opening(node: Node, cast: Cast) -> Told:
     who, city = _name(subject), origin.parts[1].text
     country = origin.parts[1].option.means.country
     article_of_job = "an" if job.text[0] in "aeiou" else "a"
-    moods = cast.pools.moods[calling.option.means.tone]
+    moods = cast.mood_choices(str(mood), calling.option.means.tone)
     return Told(
         f"{who} comes from {city} and is {article} {mood} {job.text}",
         f"{who} is {article_of_job} {job.text}",
@@ -287,7 +337,7 @@ def opening(node: Node, cast: Cast) -> Told:
         2,
         (
             Ask("job", f"what is the job of {who}", job.text, "last", cast.choices(job.text, cast.pools.jobs)),
-            Ask("mood", f"how does {who} feel", str(mood), "last", cast.choices(str(mood), moods)),
+            Ask("mood", f"how does {who} feel", str(mood), "last", moods),
             Ask("origin", f"where does {who} come from", city, "last"),
             Ask("country", f"which country does {who} come from", country),
         ),
@@ -298,7 +348,7 @@ def feeling(node: Node, cast: Cast) -> Told:
     """Anna is happy because the dog found the key."""
     subject, _, mood, reason, _ = node.parts
     who, so, why = subject.text, mood.text, reason.parts[1].text
-    moods = cast.pools.moods[mood.option.means.tone]
+    moods = cast.mood_choices(so, mood.option.means.tone)
     return Told(
         f"because {why} , {who} is {so}",
         f"{who} is {so}",
@@ -306,7 +356,7 @@ def feeling(node: Node, cast: Cast) -> Told:
         subject.shape.content + mood.shape.content,
         (
             Ask("reason", f"why is {_name(subject)} {so}", why, "last"),
-            Ask("mood", f"how does {_name(subject)} feel", so, "first", cast.choices(so, moods)),
+            Ask("mood", f"how does {_name(subject)} feel", so, "first", moods),
         ),
     )
 
@@ -314,16 +364,17 @@ def feeling(node: Node, cast: Cast) -> Told:
 def compare(subject: str, name: str, word: str, other: str, kept: int, cast: Cast) -> Told:
     """Of two people or things, one is more."""
     opposite = CONVERSE[word]
-    pair = (name, other) if cast.salt % 2 else (other, name)
+    pair = (name, other) if cast.salt // 4 % 2 else (other, name)
     asked = Ask("comparison", f"{ASKED[word]} is {word} , {pair[0]} or {pair[1]}", name, "", pair)
-    polar = cast.yes_or_no(f"is {name} {word} than {other}", f"is {name} {opposite} than {other}")
+    polar = cast.yes_or_no(((f"is {name} {word} than {other}", f"is {name} {opposite} than {other}"),))
     by = OBJECTIVE.get(subject, subject)
     return Told(
         f"{other} is {opposite} than {by}",
         f"{subject} is not {opposite} than {other}",
         f"{subject} is {opposite} than {other}",
-        kept,
+        kept - 1,
         (asked, polar),
+        1,
     )
 
 
@@ -346,14 +397,16 @@ def describing(node: Node, cast: Cast) -> Told:
     subject, is_, so = node.parts[0].parts
     what, quality = subject, so.text
     pools = cast.pools
-    kind, others = ("colour", pools.colours) if quality in pools.colours else ("size", pools.sizes)
+    kind = "colour" if quality in pools.colours else "size"
+    others = pools.small if quality in pools.big else pools.big
+    wrong = cast.wrong(quality, pools.colours) if kind == "colour" else cast.wrong(quality, others, 1)
     asked = f"what {kind} {is_} {what.text}"
     return Told(
         f"{quality} {is_} {what.text}",
         f"something is {quality}",
         deny(what, f"{is_} {quality}", f"{is_} not {quality}", ""),
         1,
-        (Ask(kind, asked, quality, "last", cast.choices(quality, others)),),
+        (Ask(kind, asked, quality, "last", cast.among(quality, wrong)),),
     )
 
 
@@ -369,7 +422,7 @@ def fact(node: Node, cast: Cast) -> Told:
         city.shape.content + country.count(" ") + 1,
         (
             Ask("capital", f"what is the capital of {country}", here, "first", cast.choices(here, cast.pools.cities)),
-            cast.yes_or_no(f"is {here} the capital of {country}", f"is {here} the capital of {wrong}"),
+            cast.yes_or_no(((f"is {here} the capital of {country}", f"is {here} the capital of {wrong}"),)),
         ),
     )
 

@@ -106,13 +106,19 @@ class Lexicon:
     moods: tuple[Mood, ...]
     beings: tuple[Noun, ...]
     things: tuple[Noun, ...]
-    sizes: tuple[str, ...]
+    small: tuple[str, ...]  # adjectives of size, and …
+    big: tuple[str, ...]
     colours: tuple[str, ...]
     actions: tuple[Verb, ...]  # take an object
     doings: tuple[Verb, ...]  # take none
     journeys: tuple[Verb, ...]  # from one city to another
     lucky: tuple[Verb, ...]  # reasons to be happy …
     unlucky: tuple[Verb, ...]  # … and to be sad
+
+    @property
+    def sizes(self) -> tuple[str, ...]:
+        """All adjectives of size."""
+        return (*self.small, *self.big)
 
 
 LEAST = {"people": 2, "cities": 2, "things": 2, "moods": 2}  # of those that are told apart from others of their kind
@@ -161,7 +167,8 @@ LEXICON = Lexicon(
         mirror/mirrors table/tables door/doors bed/beds piano/pianos cart/carts boat/boats bus/buses house/houses
         bridge/bridges tower/towers ship/ships mountain/mountains""",
     ),
-    sizes=("tiny", "little", "big", "large", "huge", "enormous"),
+    small=("tiny", "little"),
+    big=("big", "large", "huge", "enormous"),
     colours=("red", "blue", "green", "yellow", "white", "black", "brown", "grey", "purple", "golden"),
     actions=_pairs(
         Verb,

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
-from itertools import chain, count, product
+from itertools import chain, count
 from math import exp, fsum, inf, log
 
 import numpy as np
@@ -19,7 +19,7 @@ from firth.data.world.writing import write
 from firth.errors import FirthError
 
 STREAM = 0x3041D  # keeps these random numbers apart from other uses of the same seed
-FAR, UNRELATED = 1 << 62, 100  # where the stories begin that lend their sentences as unrelated ones, and how many
+FAR, UNRELATED = 1 << 62, 300  # where the stories begin that lend their sentences as unrelated ones, and how many
 NUMBERS = 192  # random numbers made at once: enough for most documents
 
 
@@ -113,18 +113,27 @@ class World:
 
     @cached_property
     def _later(self) -> tuple[float, float]:
-        """Expected entropy and bytes of all sentences after the first."""
+        """Expected entropy and bytes of all sentences after the first.
+
+        No part of a sentence depends on two things of the scene, so each of them can be averaged by itself.
+        """
         length, words = self._grammar.length(), self.lexicon
         more = sum(p * len(o.parts) for p, o in zip(length.probabilities, length.options, strict=True)) - 1
-        sums = np.zeros(2)
-        for hero, job, home in product(words.people, words.jobs, words.cities):
-            for tone in ("good", "bad"):
-                sentence = self._grammar.sentence(Scene(hero, tone, job, home))
-                moods = sum(mood.tone == tone for mood in words.moods)
-                sums += moods * np.array([sentence.entropy, sentence.bytes])
-        # The opening draws all four evenly, so a plain mean over all openings is exact.
-        entropy, size = more * sums / (len(words.people) * len(words.jobs) * len(words.cities) * len(words.moods))
+        base = Scene(words.people[0], words.moods[0].tone, words.jobs[0], words.cities[0])
+        whole = self._expected(base)
+        scenes = (
+            [replace(base, hero=hero) for hero in words.people],
+            [replace(base, tone=mood.tone) for mood in words.moods],
+            [replace(base, job=job) for job in words.jobs],
+            [replace(base, home=home) for home in words.cities],
+        )
+        means = [np.mean([self._expected(scene) for scene in changed], axis=0) for changed in scenes]
+        entropy, size = more * (whole + sum(mean - whole for mean in means))
         return float(entropy), float(size)
+
+    def _expected(self, scene: Scene) -> np.ndarray:
+        sentence = self._grammar.sentence(scene)
+        return np.array([sentence.entropy, sentence.bytes])
 
     def _sentences(self, document: str) -> list[list[str]]:
         """The text as sentences of words as the grammar has them; none if the text is not written as we write."""
