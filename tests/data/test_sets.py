@@ -74,6 +74,47 @@ def test_what_makes_no_sense_is_not_saved(mine, own):
     assert not own.exists()
 
 
+def test_a_name_is_given_once(mine, own):
+    from dataclasses import replace
+
+    sets.save(mine)
+    with pytest.raises(FirthError, match="mine: there is a set of this name already; choose another name, or give --r"):
+        sets.save(replace(mine, about="other films"))
+    assert sets.find("mine").about == "films"
+    sets.save(replace(mine, about="other films"), overwrite=True)
+    assert sets.find("mine").about == "other films"
+    with pytest.raises(FirthError, match="already"):
+        sets.save(replace(mine, name="rte"))
+
+
+def test_the_first_record_of_each_split_is_tried(mine, own, tmp_path):
+    from dataclasses import replace
+
+    (tmp_path / "test.tsv").write_text("one column\n")
+    (tmp_path / "bare.txt").write_text("one\n")
+    other = {**mine.parts, "test": sets.Part((str(tmp_path / "test.tsv"),))}
+    for wrong, message in (
+        ({"parts": other}, r"test\.tsv:1: 1 column, expected 2"),
+        ({"task": "pairs", "columns": {}}, r"train\.tsv:1: no column 'left'"),
+        ({"format": "conllu", "settings": ()}, r"train\.tsv:1: 2 columns, expected 10"),
+        ({"parts": {"train": sets.Part((str(tmp_path / "none.tsv"),))}}, "no such file"),
+    ):
+        with pytest.raises(FirthError, match=message):
+            sets.save(replace(mine, **wrong))
+    assert not own.exists()
+
+
+def test_a_broken_set_does_not_hide_the_others(mine, own):
+    sets.save(mine)
+    (own / "bad.toml").write_text("task =\n")
+    (own / "rte.toml").write_text("tsk = 1\n")
+    assert "mine" in sets.all_sets() and not {"bad", "rte"} & set(sets.all_sets())
+    found, broken = sets.own_sets()
+    assert set(found) == {"mine"} and set(broken) == {"bad", "rte"} and "not TOML" in str(broken["bad"])
+    with pytest.raises(FirthError, match="unknown data set 'min'; did you mean 'mine'"):
+        sets.find("min")
+
+
 def test_missing_things_say_what_to_do(mine, tmp_path):
     with pytest.raises(FirthError, match="unknown data set 'sst-2'; did you mean 'sst2'"):
         sets.find("sst-2")
@@ -94,6 +135,15 @@ def test_public_sets_make_sense():
             assert found.form(split) is not None and type(found.form(split)) in map(type, formats.FORMATS.values())
 
 
+@pytest.mark.parametrize("other", ["de", "fr"])
+def test_translations_come_raw_and_tokenised(other):
+    raw, tokenised = (PUBLIC[f"multi30k-{other}{kind}"] for kind in ("-raw", ""))
+    assert raw.part("test").files == ("raw/test_2016_flickr.en.gz", f"raw/test_2016_flickr.{other}.gz")
+    assert raw.folder == tokenised.folder and set(raw.parts) == set(tokenised.parts)
+    assert all(raw.part(split).records == tokenised.part(split).records for split in raw.parts)
+    assert all(not set(raw.part(split).files) & set(tokenised.part(split).files) for split in raw.parts)
+
+
 def test_a_public_set_is_read_from_the_data_folder(tmp_path, monkeypatch):
     (tmp_path / "mrpc").mkdir()
     for name in ("train", "dev"):
@@ -110,7 +160,8 @@ def test_built_in_sets_are_always_there_and_give_records(name):
     found = sets.find(name)
     assert found.present() and found.task in tasks.TASKS
     for split in found.parts:
-        assert len(list(islice(found.examples(split), 3))) == 3
+        records = list(islice(found.examples(split), 3))
+        assert len(records) == 3 and list(tasks.examples(records, found.task))
 
 
 def test_the_splits_of_the_world_do_not_overlap():

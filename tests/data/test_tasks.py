@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import json
+
 import pytest
 
 from firth.data import checks, formats, tasks
-from firth.data.records import Image, Labelled, Pair, Row, Sentence, Tagged, Tree
+from firth.data.records import Alignment, Image, Labelled, Pair, Row, Sentence, Tagged, Tree
 from firth.errors import FirthError
 
 WORD = ("1", "Go", "go", "VERB", "_", "_", "0", "root", "_", "_")
@@ -29,6 +31,7 @@ WORD = ("1", "Go", "go", "VERB", "_", "_", "0", "root", "_", "_")
         ("tagging", Sentence((), (WORD,), 3), Tagged(("Go",), (("VERB",),), line=3)),
         ("language", Sentence((), (WORD,), 3), Labelled("Go", (), 3)),
         ("language", Row(("x",), 1, ("text",)), Labelled("x", (), 1)),
+        ("alignment", Alignment(((0, 1),), 2), Alignment(((0, 1),), 2)),
     ],
 )
 def test_records_become_examples(task, record, example):
@@ -101,6 +104,21 @@ def test_warnings_are_no_faults(check):
     report = check("a\tx y\nb\tx\na\tx y\na\tx y\nb\tz\nc\tw\n", "classification", "tsv", "columns=label,text")
     assert not report.faults
     assert warned(report) == ["6: label 'c' is seen once; a slip, perhaps", "3: the same as line 1; 2 such in all"]
+
+
+def test_equal_examples_are_found_on_one_line_too(check):
+    qas = [{"id": str(n), "question": q, "answers": []} for n, q in enumerate(("Who?", "What?", "Who?"))]
+    text = json.dumps({"data": [{"title": "", "paragraphs": [{"context": "Ann sings.", "qas": qas}]}]})
+    assert warned(check(text, "question-answering", "squad")) == ["1: the same as record 1; 1 such in all"]
+
+
+def test_pictures_are_equal_by_their_pixels(tmp_path):
+    for name, pixels in (("pictures", bytes([0, 0, 8, 3, 0, 0, 0, 3, 0, 0, 0, 1, 0, 0, 0, 1, 5, 6, 5])),
+                         ("labels", bytes([0, 0, 8, 1, 0, 0, 0, 3, 1, 1, 1]))):  # fmt: skip
+        (tmp_path / name).write_bytes(pixels)
+    report = checks.check((tmp_path / "pictures", tmp_path / "labels"), "images", formats.named("idx"))
+    (problem,) = report.problems
+    assert problem.warning and problem.what == "the same as record 1; 1 such in all"
 
 
 def test_repeated_ids_and_scores_that_are_no_numbers(check):

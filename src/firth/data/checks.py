@@ -67,8 +67,8 @@ class _Tally:
     first: dict[str, int] = field(default_factory=dict)  # the line where a label is first seen
     words: list[int] = field(default_factory=list)
     ids: dict[str, int] = field(default_factory=dict)
-    seen: dict[int, int] = field(default_factory=dict)  # hash of an example -> its line
-    repeated: list[tuple[int, int]] = field(default_factory=list)
+    seen: dict[int, tuple[int, int]] = field(default_factory=dict)  # hash of an example -> its number and line
+    repeated: list[tuple[int, str]] = field(default_factory=list)  # the line, and where the same was before
     tags: list[_Layer] = field(default_factory=list)
 
     def add(self, problem: Problem) -> None:
@@ -138,7 +138,7 @@ def _take(record: Record, convert: Converter, tally: _Tally, task: str) -> None:
     if task != "language":
         if not all(text.strip() for text in texts):
             tally.add(Problem(lines.at(tally.file, line), "an empty text", "fill it in, or remove the example"))
-        _check_repeated(hash((texts, tuple(labels))), line, tally)
+        _check_repeated(_key(example, texts, labels), line, tally)
     if isinstance(example, Tagged):
         _take_tags(example, tally)
 
@@ -153,10 +153,15 @@ def _check_id(row: Row, tally: _Tally) -> None:
         tally.add(Problem(lines.at(tally.file, row.line), what, "give every row an id of its own"))
 
 
+def _key(example: Record, texts: Sequence[str], labels: Sequence[str]) -> int:
+    return hash((texts, tuple(labels), example.pixels.tobytes() if isinstance(example, Image) else b""))
+
+
 def _check_repeated(key: int, line: int, tally: _Tally) -> None:
-    before = tally.seen.setdefault(key, line)
-    if before != line:
-        tally.repeated.append((line, before))
+    """Count an example that was there before; several may share a line, as in most files of SQuAD."""
+    number, before = tally.seen.setdefault(key, (tally.records, line))
+    if number != tally.records:
+        tally.repeated.append((line, f"line {before}" if before != line else f"record {number}"))
 
 
 # --- what is looked at in an example: its texts and its labels --------------------------------------------------------
@@ -235,5 +240,5 @@ def _afterwards(tally: _Tally, task: str) -> Iterator[Problem]:
                 yield Problem(where, f"label {label[:40]!r} is seen once", "a slip, perhaps", warning=True)
     if tally.repeated:
         line, before = tally.repeated[0]
-        what = f"the same as line {before}; {len(tally.repeated)} such in all"
+        what = f"the same as {before}; {len(tally.repeated)} such in all"
         yield Problem(lines.at(tally.file, line), what, warning=True)

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from functools import partial
 from pathlib import Path
 
 from firth.data import formats, lines, tasks
@@ -21,8 +22,9 @@ def convert(
     new: formats.Format,
     columns: Mapping[str, str] | None = None,
     scheme: str = "",
+    task: str = "",
 ) -> int:
-    """Write records to a file in a format (and another tagging scheme); how many there were."""
+    """Write records (of a task, if that is known) to a file in a format and tagging scheme; how many there were."""
     formats.writable(new)
     count = 0
 
@@ -32,7 +34,7 @@ def convert(
             count += 1
             yield retagged(change(record), scheme) if scheme else change(record)
 
-    change = _change(new, columns or {})
+    change = _change(new, columns or {}, task)
     lines.save(out, new.rows(counted()))
     return count
 
@@ -48,15 +50,16 @@ def retagged(record: Record, scheme: str) -> Tagged:
     return record._replace(layers=(*record.layers[:-1], tuple(schemes.convert(tags, scheme))))
 
 
-def _change(new: formats.Format, columns: Mapping[str, str]) -> Callable[[Record], Record]:
+def _change(new: formats.Format, columns: Mapping[str, str], task: str) -> Callable[[Record], Record]:
     """What makes a record fit the new format."""
     if new.holds is Row:
-        return as_row
+        known = tasks.named(task) if task else None
+        return partial(as_row, sides=known.columns[:2]) if known and known.records[0] is Pair else as_row
     name = formats.name_of(new)
     if hasattr(new, "save"):
         raise FirthError(f"format {name} cannot be written as one file", do="write it from Python")
-    task = BY_FORMAT.get(name, MADE_BY.get(new.holds))
-    make = tasks.Converter(task, columns) if task else None
+    wanted = BY_FORMAT.get(name, MADE_BY.get(new.holds))
+    make = tasks.Converter(wanted, columns) if wanted else None
 
     def change(record: Record) -> Record:
         if type(record) is new.holds:
@@ -69,8 +72,8 @@ def _change(new: formats.Format, columns: Mapping[str, str]) -> Callable[[Record
     return change
 
 
-def as_row(record: Record) -> Row:
-    """A record as a row of a table, its fields as columns."""
+def as_row(record: Record, sides: Sequence[str] = ("left", "right")) -> Row:
+    """A record as a row of a table, its fields as columns; `sides` are the names of a pair's."""
     if isinstance(record, Row):
         return record
     if isinstance(record, Labelled):
@@ -79,7 +82,7 @@ def as_row(record: Record) -> Row:
         return Row((record.text, *record.labels), record.line, ("text", "label")[: 1 + len(record.labels)])
     if isinstance(record, Pair):
         more = {"label": record.label, "score": None if record.score is None else repr(record.score)}
-        kept = {"left": record.left, "right": record.right} | {k: v for k, v in more.items() if v is not None}
+        kept = {sides[0]: record.left, sides[1]: record.right} | {k: v for k, v in more.items() if v is not None}
         return Row(tuple(kept.values()), record.line, tuple(kept))
     kind = type(record).__name__
     raise FirthError(f"{kind} does not fit a row of a table", do=f"choose a format for {_wanted(record)}")

@@ -70,7 +70,7 @@ LAYERS = {  # of the world: the task, and which documents (pictures, series, wor
     "constituency": ("constituency", DOCUMENTS),
     "question-answering": ("question-answering", DOCUMENTS),
     "translation": ("translation", DOCUMENTS),
-    "alignments": ("translation", DOCUMENTS),
+    "alignments": ("alignment", DOCUMENTS),
     "summarisation": ("summarisation", DOCUMENTS),
     "captions": ("captions", DOCUMENTS),
     "series": ("series", FEW),

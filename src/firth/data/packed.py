@@ -81,6 +81,17 @@ PACKED: dict[bytes, Callable[[BinaryIO], BinaryIO]] = {
 }
 
 
+def _gzip(raw: BinaryIO) -> BinaryIO:
+    return gzip.GzipFile(filename="", mode="wb", fileobj=raw, mtime=0)  # neither name nor time: same text, same bytes
+
+
+def _xz(raw: BinaryIO) -> BinaryIO:
+    return lzma.LZMAFile(raw, "wb")
+
+
+PACKERS: dict[str, Callable[[BinaryIO], BinaryIO]] = {".gz": _gzip, ".xz": _xz}
+
+
 def missing(name: str, others: Iterable[str] = ()) -> FirthError:
     """The error for a name without a file; it offers the nearest file there is, or one of the other names."""
     path, others = Path(name), list(others)

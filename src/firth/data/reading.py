@@ -189,12 +189,14 @@ def _cut(line: str) -> int:
 
 
 def _choose_unit(texts: Iterator[str], alone: bool) -> tuple[str, Iterator[str]]:
-    """A small file of a folder is one document; any other is paragraphs if it has a blank line, else lines."""
+    """A small file of a folder is one document; any other is paragraphs if it has a blank line, else lines.
+
+    A blank line at the end of the file says nothing; two empty ones at its beginning do (see `writing`)."""
     first, second = next(texts, ""), next(texts, "")
     if not alone and not second:
         unit = "file"
     else:
-        unit = "paragraph" if BLANK_LINE.search(first.strip()) else "line"
+        unit = "paragraph" if BLANK_LINE.search(first.rstrip()) else "line"
     return unit, chain((first, second), texts)
 
 

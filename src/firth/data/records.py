@@ -118,6 +118,7 @@ class Judgement(NamedTuple):
     document: str
     grade: int
     line: int = 0
+    iteration: str = "0"  # what TREC's files have between the two, 0 or Q0; it says nothing
 
 
 class Series(NamedTuple):

@@ -11,7 +11,7 @@ from typing import Any
 
 from firth.config import core
 from firth.config.toml import to_toml
-from firth.data import formats, tasks
+from firth.data import formats, lines, tasks
 from firth.data.records import Record
 from firth.errors import FirthError, unknown
 from firth.runs import files
@@ -103,9 +103,20 @@ def all_sets(folder: str | Path | None = None) -> dict[str, DataSet]:
 
     root = data_folder(folder)
     found = {name: replace(known, folder=str(root / known.folder) if root else "") for name, known in PUBLIC.items()}
+    own, broken = own_sets()
+    every = MADE | dict(sorted((found | own).items()))
+    return {name: known for name, known in every.items() if name not in broken}
+
+
+def own_sets() -> tuple[dict[str, DataSet], dict[str, FirthError]]:
+    """The user's own sets, and what is wrong with those that cannot be read: one must not hide the others."""
+    found, broken = {}, {}
     for path in sorted(own_folder().glob("*.toml")):
-        found[path.stem] = load(path)
-    return MADE | dict(sorted(found.items()))
+        try:
+            found[path.stem] = load(path)
+        except FirthError as error:
+            broken[path.stem] = error
+    return found, broken
 
 
 def find(name: str, folder: str | Path | None = None) -> DataSet:
@@ -139,13 +150,14 @@ def open_set(name: str, split: str = "train", folder: str | Path | None = None) 
 KEYS = {"task": str, "format": str, "settings": list, "about": str, "licence": str, "columns": dict, "files": dict}
 
 
-def save(found: DataSet) -> Path:
-    """Write a set of the user's into their folder; its format, task and columns must make sense."""
+def save(found: DataSet, overwrite: bool = False) -> Path:
+    """Write a set of the user's into their folder; its name must be new, and the first record of each split fit."""
     if not NAME.fullmatch(found.name):
         raise FirthError(f"{found.name!r} is no name for a set", do="use letters, digits, dots and dashes")
-    tasks.Converter(found.task, found.columns)
-    for split in found.parts:
-        found.form(split)
+    if not overwrite and (found.name in all_sets() or found.name in own_sets()[1]):
+        do = "choose another name, or give --replace"
+        raise FirthError("there is a set of this name already", where=found.name, do=do)
+    _try_out(found)
     values: dict[str, Any] = {"task": found.task, "format": found.format, "settings": list(found.settings)}
     values |= {"about": found.about, "licence": found.licence}
     values["columns"] = dict(found.columns)
@@ -154,6 +166,19 @@ def save(found: DataSet) -> Path:
     files.make_folder(path.parent)
     files.replace_file(path, to_toml(values).encode())
     return path
+
+
+def _try_out(found: DataSet) -> None:
+    """Raise if the first record of a split cannot be read, or is no example of the task."""
+    convert = tasks.Converter(found.task, found.columns)
+    for split in found.parts:
+        path, first = found.paths(split)[0], next(found.records(split), None)
+        if first is None:
+            raise FirthError("no records in it", where=path, do="give a file with at least one")
+        try:
+            convert(first)
+        except FirthError as error:
+            raise FirthError(error.what, where=lines.at(path, getattr(first, "line", 0)), do=error.do) from error
 
 
 def load(path: Path) -> DataSet:

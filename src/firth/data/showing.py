@@ -7,6 +7,7 @@ from typing import Any
 
 from firth.data.formats import conllu, trees
 from firth.data.records import (
+    Alignment,
     Analogy,
     Image,
     Judgement,
@@ -109,6 +110,7 @@ SHOW: dict[type, Callable[..., str]] = {
     Row: _row,
     Labelled: lambda record: _fields(label=", ".join(record.labels), text=record.text) or "(empty)",
     Pair: _pair,
+    Alignment: lambda record: " ".join(f"{left}-{right}" for left, right in record.links) or "(none)",
     Tagged: lambda record: _aligned([record.words, *record.layers]),
     Sentence: _sentence,
     Tree: lambda record: _short(trees.to_text(record)),

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from firth.data.formats import conllu, trees
 from firth.data.formats.values import number, shown
 from firth.data.records import (
+    Alignment,
     Analogy,
     Image,
     Judgement,
@@ -113,6 +114,7 @@ TASKS: dict[str, Task] = {
     "constituency": Task("a sentence has a tree of phrases", (Tree,)),
     "question-answering": Task("a question is answered by a piece of a text", (Question,)),
     "translation": Task("a text says the same as another", (Pair,), ("left", "right"), _pair),
+    "alignment": Task("words of a pair of sentences belong together", (Alignment,)),
     "summarisation": Task("a text has a summary", (Pair,), ("text", "summary"), _pair),
     "retrieval": Task("documents are relevant to a query", (Passage, Judgement)),
     "analogy": Task("a is to b as c is to d", (Analogy,)),

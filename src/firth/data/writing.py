@@ -5,7 +5,6 @@ from __future__ import annotations
 import gzip
 import lzma
 import os
-import re
 import shutil
 import sys
 from collections.abc import Iterator
@@ -14,11 +13,18 @@ from pathlib import Path
 from tempfile import gettempdir
 from typing import BinaryIO
 
+from firth.data.reading import BLOCK
 from firth.errors import FirthError
 from firth.runs import files
 
 STANDARD_OUTPUT = Path("-")
-_BLANK_LINES = re.compile(r"\n(?:[^\S\n]*\n)+")
+_MARK = b"\n\n"  # a blank line that tells a reader to expect paragraphs where the documents show none in time
+
+
+def plain(document: str, unit: str) -> str:
+    """The document as it will be read again: line ends of one kind, and no blank line, which would make two of it."""
+    lines = document.removeprefix("\ufeff").replace("\r\n", "\n").replace("\r", "\n").split("\n")
+    return (" " if unit == "line" else "\n").join(line for line in lines if line and not line.isspace())
 
 
 class Writer:
@@ -27,33 +33,41 @@ class Writer:
     def __init__(self, path: Path, unit: str) -> None:
         self._path, self._unit, self._blank = path, unit, unit in ("paragraph", "file")
         self._file = path.open("w+b")
+        self._lines = self._first = 0  # of the first document: its lines and bytes
         self.count = 0
 
     def write(self, document: str) -> None:
-        """Adds a document; a blank line inside it would make two of it, and is taken out."""
-        text = _BLANK_LINES.sub("\n", document.strip("\n"))
+        """Adds a document, which must not be blank, in its plain form."""
+        text = plain(document, self._unit)
         if "\n" in text and not self._blank:
-            if self._unit == "line":
-                text = text.replace("\n", " ")
-            else:
-                self._widen()
-        between = "\n" if self._blank and self.count else ""
-        self._file.write(f"{between}{text}\n".encode(errors="replace"))
+            self._copy(b"", b"\n")
+            self._blank = True
+        data = f"{text}\n".encode(errors="replace")
+        if not self.count:
+            self._lines, self._first = data.count(b"\n"), len(data)
+        self._file.write(b"\n" + data if self._blank and self.count else data)
         self.count += 1
 
-    def _widen(self) -> None:
-        """Puts a blank line between the documents written so far."""
+    def _copy(self, before: bytes, between: bytes) -> None:
+        """Writes all lines so far anew, with something before them and between them."""
         beside = self._path.with_name(self._path.name + ".wide")
         wide = beside.open("w+b")
         self._file.seek(0)
+        wide.write(before)
         for number, line in enumerate(self._file):
-            wide.write(b"\n" + line if number else line)
+            wide.write(between + line if number else line)
         self._file.close()
         beside.replace(self._path)
-        self._file, self._blank = wide, True
+        self._file = wide
+
+    def _needs_mark(self) -> bool:
+        """Whether the beginning of the file, by which "auto" judges it, holds no blank line between documents."""
+        return self._blank and (self._lines > 1 if self.count == 1 else self._first >= BLOCK // 2)
 
     def close(self) -> None:
         """All is on the disk."""
+        if self._needs_mark():
+            self._copy(_MARK, b"")
         self._file.flush()
         files.sync(self._file.fileno())
         self._file.close()
@@ -64,21 +78,20 @@ def writing(out: Path, unit: str) -> Iterator[Writer]:
     """A writer; the file appears whole at the end, or not at all. .gz and .xz are packed, - is standard output."""
     if out.is_dir():
         raise FirthError("a folder stands in the way", where=out, do="name a file")
-    if not out.parent.is_dir():
-        raise FirthError("no such folder", where=out.parent, do="make it first")
-    folder, name = (Path(gettempdir()), "firth") if out == STANDARD_OUTPUT else (out.parent, out.name)
-    beside, packed = (folder / f".{name}.{os.getpid()}.{ending}" for ending in ("new", "packed"))
+    target = out if out == STANDARD_OUTPUT else files.destination(out)
+    folder, name = (Path(gettempdir()), "firth") if out == STANDARD_OUTPUT else (target.parent, target.name)
+    beside, packed, wide = (folder / f".{name}.{os.getpid()}.{end}" for end in ("new", "packed", "new.wide"))
     try:
         with files.explained(out):
             writer = Writer(beside, unit)
             yield writer
             writer.close()
             if out != STANDARD_OUTPUT and writer.count:
-                files.rename(_pack(beside, packed, out.suffix), out)
+                files.rename(_pack(beside, packed, out.suffix), target)
         if out == STANDARD_OUTPUT:
             _print(beside)
     finally:
-        for path in (beside, packed):
+        for path in (beside, packed, wide):
             path.unlink(missing_ok=True)
 
 

@@ -70,17 +70,35 @@ def write_new(path: Path, data: bytes) -> None:
         os.close(descriptor)
 
 
+def destination(path: Path) -> Path:
+    """The file that writing to this path replaces: behind a link, so that the link stays; never a device or a pipe."""
+    found = Path(os.path.realpath(path))
+    with explained(path):
+        if found.exists() and not found.is_file() and not found.is_dir():
+            raise FirthError("not an ordinary file", where=path, do="name a file")
+    require_folder(found.parent if path.is_symlink() else path.parent)
+    return found
+
+
+def require_folder(path: Path) -> None:
+    """An error if there is no such folder: a mistyped path makes none."""
+    with explained(path):
+        if not path.exists():
+            raise FirthError("no such folder", where=path, do="make it first")
+
+
 def replace_file(path: Path, data: bytes) -> None:
     """Write a file so that at every instant either the old or the new one is there, whole."""
-    beside = path.with_name(f".{path.name}.{os.getpid()}.new")  # its own: another process may write the same file
+    target = destination(path)
+    beside = target.with_name(f".{target.name}.{os.getpid()}.new")  # its own: another process may write the same file
     with explained(path):
         try:
             write_new(beside, data)
         except OSError:
             beside.unlink(missing_ok=True)  # half a file would only take up the space that is lacking
             raise
-        rename(beside, path)
-        sync_folder(path.parent)
+        rename(beside, target)
+        sync_folder(target.parent)
 
 
 def make_folder(path: Path) -> None:

@@ -180,3 +180,13 @@ def test_spoiled_files_are_read_or_refused(tmp_path_factory, data):
     except FirthError:
         return
     assert "\n".join(Conllu().rows(found)).rstrip("\n") == text.strip("\n").replace("\n\n\n", "\n\n")
+
+
+@pytest.mark.parametrize("heads", [[2, 1], [1], [0, 3, 4, 2], [2, 3, 1, 0]])
+def test_what_has_a_cycle_is_not_projective(heads):
+    assert not conllu.is_projective(heads)
+
+
+def test_long_chains_take_no_long_time():
+    """Walking from every word to the root would take minutes."""
+    assert conllu.is_projective([*range(2, 200_001), 0])

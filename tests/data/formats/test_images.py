@@ -253,3 +253,10 @@ def test_a_picture_that_is_not_there_is_named(tmp_path):
     (tmp_path / "boats.ppm").write_bytes(b"P5 1 1 255\n1")
     with pytest.raises(FirthError, match=r"did you mean '.*boats\.ppm'"):
         list(Folder().read(tmp_path))
+
+
+@pytest.mark.parametrize("form", [Arrays(), Idx(), Folder()])
+@pytest.mark.parametrize("count", [0, 3])
+def test_pictures_come_in_one_file_or_two(form, count, tmp_path):
+    with pytest.raises(FirthError, match=f"{count} files, but pictures come in one or two"):
+        list(form.read(tuple(tmp_path / str(number) for number in range(count))))

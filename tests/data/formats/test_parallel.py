@@ -48,7 +48,9 @@ def test_columns_must_stay_as_many(tmp_path):
     (path,) = files(tmp_path, "a\tb\nc\td\te\nf\n")
     told = []
     assert list(Parallel().read(path, told.append)) == [Pair("a", "b", line=1)]
-    assert [str(error) for error in told] == [f"{path}:2: 3 columns, expected 2", f"{path}:3: 1 columns, expected 2"]
+    assert [str(error) for error in told] == [
+        f"{path}:2: 3 columns, expected 2; mend the line", f"{path}:3: 1 column, expected 2; mend the line",
+    ]  # fmt: skip
 
 
 @settings(max_examples=30, deadline=None)

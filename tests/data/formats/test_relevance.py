@@ -65,6 +65,68 @@ def test_trec_documents_and_topics(file):
     assert list(Trec().read(topics)) == [Passage("301", "red ones", "Boats", (("narr", "any"),), 1)]
 
 
+def test_only_topics_say_what_their_tags_say(file):
+    """A headline that begins with such a word is a headline."""
+    inside = "<DOCNO>Number: 1</DOCNO>\n<HEADLINE>Description: of a battle</HEADLINE>\n<TEXT>Topic: x</TEXT>"
+    assert list(Trec().read(file(f"<DOC>\n{inside}\n</DOC>\n"))) == [
+        Passage("Number: 1", "Topic: x", "Description: of a battle", (), 1)
+    ]
+    topic = file("<top>\n<num>Number: 1\n<title>Description: of a battle\n<con>Topic: x\n</top>\n")
+    assert list(Trec().read(topic)) == [Passage("1", "", "Description: of a battle", (("con", "Topic: x"),), 1)]
+
+
+@pytest.mark.parametrize("name", ["doc", "TOP", "a_b", "a b", ""])
+def test_fields_that_trec_cannot_mark_are_refused(name):
+    with pytest.raises(FirthError, match="cannot be a mark of TREC"):
+        list(Trec().rows([Passage("1", "x", fields=((name, "y"),))]))
+
+
+@pytest.mark.parametrize(
+    "passage",
+    [
+        Passage("1", "x", fields=(("author", "me"),)),
+        Passage("1", "x", fields=(("a", "me"),)),
+        Passage("1", "x", fields=(("W", "y"),)),
+        Passage("1", "x", "title", (("T", "y"),)),
+        Passage("1", "x\n.I 2\n.W"),
+        Passage("1", "x", "title\n.A\nme"),
+        Passage("1", ".B "),
+        Passage(" 1", "x"),
+        Passage("", "x"),
+        Passage("a\nb", "x"),
+    ],
+)
+def test_cranfield_does_not_write_what_it_could_not_read(passage):
+    with pytest.raises(FirthError):
+        list(Cranfield().rows([passage]))
+
+
+def test_counted_ids_are_counts():
+    with pytest.raises(FirthError, match="text 2 has the id 'b', not its count; write it with ids=written"):
+        list(Cranfield(ids="counted").rows([Passage("1", "x"), Passage("b", "y")]))
+
+
+section = st.lists(st.sampled_from(["x", "", ".I", ".I 2", ".T", ".W", ".A ", "..", ".x"]), max_size=4).map("\n".join)
+
+
+@settings(max_examples=200, deadline=None)
+@given(
+    st.lists(
+        st.tuples(section, section, st.dictionaries(st.sampled_from("TABWI") | st.just("ab"), section)), max_size=3
+    )
+)
+def test_cranfield_comes_back_or_is_refused(tmp_path_factory, made):
+    path = tmp_path_factory.getbasetemp() / "cranfield"
+    made = [Passage(str(n), text, title, tuple(more.items())) for n, (text, title, more) in enumerate(made, 1)]
+    try:
+        lines.save(path, Cranfield(ids="counted").rows(made) if made else [".I 1"])
+    except FirthError:
+        return
+    again = [passage._replace(line=0) for passage in Cranfield(ids="counted").read(path)]
+    assert [p[:3] for p in again] == [p[:3] for p in made or [Passage("1", "")]]
+    assert [set(p.fields) for p in again if made] == [set(p.fields) - {("I", p.id)} for p in made]
+
+
 @pytest.mark.parametrize(
     ("text", "message"),
     [
@@ -112,10 +174,21 @@ def test_lines_of_passages(file):
         Passage("c", "z", "T", (), 3),
         Passage("4", "w", "", (), 4),
     ]
+    assert [type(p.id).__name__ for p in Passages().read(path)] == ["str", "str", "str", "Json"]
     told = []
     bad = ['{"text": "x"}', '{"_id": "1"}', "[1]", "{", "\tx", "a\tb\tc\td", '{"_id": "1", "text": 2}']
     assert not list(Passages().read(file("\n".join(bad)), told.append))
     assert [str(error).split(": ")[0].rpartition(":")[2] for error in told] == [str(n) for n in range(1, len(bad) + 1)]
+
+
+def test_values_of_passages_keep_their_types(file):
+    text = '{"_id": 3, "title": "", "text": "x", "metadata": {}, "n": 1.50, "s": "1", "list": [null, true]}\n'
+    assert "\n".join(Passages().rows(Passages().read(file(text)))) + "\n" == text
+
+
+def test_what_trec_has_between_query_and_document_stays(file):
+    path = file("1 Q0 d1 2\n1 0 d2 0\n")
+    assert "\n".join(Judgements().rows(Judgements().read(path))) + "\n" == path.read_text()
 
 
 def test_judgements_in_three_layouts(file):

@@ -53,7 +53,7 @@ def test_times_may_be_numbers_and_have_zones(read):
         ("t,x\n", "no row below the header"),
         ("t\n1\n", r"s\.csv:1: no column of values"),
         ("t,x,x\n1,2,3\n", r"s\.csv:1: two columns of the same name"),
-        ("t,x\n1,2\n2\n", r"s\.csv:3: 1 columns, expected 2"),
+        ("t,x\n1,2\n2\n", r"s\.csv:3: 1 column, expected 2; mend the line"),
         ("t,x\n1,2\n2,\n", r"s\.csv:3: x is missing; fill it, or read with missing=nan"),
         ("t,x\n1,2\n2,many\n", r"s\.csv:3: x = 'many': no finite number"),
         ("t,x\n1,inf\n", "no finite number"),

@@ -164,3 +164,18 @@ def test_the_usual_form_comes_back_byte_for_byte(tmp_path):
     lines.save(path, [text], lines.Shape(closed=False))
     lines.save(again, Squad().rows(Squad().read(path)), lines.shape(path))
     assert again.read_text() == text
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        (
+            '{"a": 1}\n{"a": 2}\n',
+            r":2: more than one JSON value; if it has an object a line, read it with --format jsonl",
+        ),
+        ('{"a": 1}\n', r":1: data is missing; .*--format jsonl"),
+    ],
+)
+def test_other_json_is_told(read, text, message):
+    with pytest.raises(FirthError, match=message):
+        read(text)

@@ -57,7 +57,9 @@ def test_bytes_come_back(tmp_path, text, form):
         ("Go.\tVa !", False),
         ("tiger\tcat\t7.35", False),
         ("a sentence about it\t1", False),
-        ("text", False),
+        ("text", True),
+        ("tent", False),
+        ("the text", False),
     ],
 )
 def test_headers_are_told_by_their_names(tmp_path, first, header):
@@ -89,6 +91,9 @@ BAD = [
     ('{"a": 1}\n{"a": 1, "b": 1}\n', JSONL, ":2: a further key 'b'"),
     ('{"a": 1, "a": 2}\n', JSONL, ":1: not JSON: a key stands twice"),
     ('{"a": NaN}\n', JSONL, ":1: not JSON"),
+    ('{"a": 1e400}\n', JSONL, ":1: not JSON: 1e400 is too large for a number"),
+    ('{"a": [{"b": -1e400}]}\n', JSONL, ":1: not JSON: -1e400 is too large for a number"),
+    ('{"a": 1}\n\n', JSONL, ":2: an empty line; remove it"),
     ('{"a": "\\ud800"}\n', JSONL, ":1: half of a surrogate pair"),
     ('{"a": ' + "[" * 100_000 + "\n", JSONL, ":1: JSON nested too deeply"),
     ('{"a": ' + "9" * 10_000 + "}\n", JSONL, ":1: not JSON"),
@@ -192,3 +197,13 @@ def test_only_errors_meant_for_users(tmp_path_factory, content, form):
         assert len({len(row.values) for row in form.read(path)}) == 1
     except FirthError as error:
         assert "\n" not in str(error)
+
+
+@given(st.from_regex(r"-?(0|[1-9][0-9]{0,20})(\.[0-9]{1,20})?([eE][+-]?[0-9]{1,2})?", fullmatch=True))
+@settings(max_examples=100, deadline=None)
+def test_numbers_of_json_are_kept_as_they_are_written(tmp_path_factory, number):
+    path = tmp_path_factory.getbasetemp() / "numbers.jsonl"
+    path.write_text(f'{{"a": {number}}}\n')
+    (row,) = JSONL.read(path)
+    assert row.values == (number,) and isinstance(row.values[0], Json)
+    assert "\n".join(JSONL.rows([row])) + "\n" == path.read_text()

@@ -163,3 +163,9 @@ def test_only_errors_meant_for_users(tmp_path_factory, content, labels):
     if found:
         lines.save(path, form.rows(found))
         assert [tree._replace(line=0) for tree in form.read(path)] == found
+
+
+@pytest.mark.parametrize("text", ["", " ", "(A b", "(A (B c)", "A", ")", "(A b) c"])
+def test_no_tree_is_an_error_of_the_text(text):
+    with pytest.raises(FirthError, match=r"^brackets:1: "):
+        trees.from_text(text)

@@ -46,6 +46,9 @@ def test_separators_and_headers_are_found(file, text, header):
         ("a\tb\t1\na\tb\t1_0\n", "no finite number"),
         ("a\tb\t1\na\tb\t²\n", "no finite number"),
         ("a\tb\t1\n\tb\t1\n", r"w\.txt:2: a pair without a word"),
+        ("a\tb\t7,5\na\tb\t1\n", r"w\.txt:1: score '7,5' is no finite number"),
+        ("a\tb\tnan\na\tb\t1\n", r"w\.txt:1: score 'nan' is no finite number"),
+        ("a\tb\t-\na\tb\t1\n", r"w\.txt:1: score '-' is no finite number"),
     ],
 )
 def test_bad_pairs(file, text, message):

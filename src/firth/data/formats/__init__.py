@@ -7,7 +7,7 @@ of a file with them; `read(path, report)` tells of faults and goes on where it c
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 from itertools import islice
 from pathlib import Path
@@ -98,10 +98,11 @@ def _is_csv(found: Format) -> bool:
     return isinstance(found, Table) and found.quotes == "csv"
 
 
-def guess(path: str | Path) -> Format:
-    """The format of a file: by the ending of its name, else by its first lines."""
-    path = Path(path)
-    name = path.name
+def guess(path: str | Path | Sequence[str | Path]) -> Format:
+    """The format of a file: by the ending of its name, else by its first lines; several files are parallel."""
+    if not isinstance(path, (str, Path)):
+        return FORMATS["parallel"] if len(path) > 1 else guess(*path)
+    name = Path(path).name
     for ending in PACKED:
         name = name.removesuffix(ending)
     known = BY_ENDING.get(name.rpartition(".")[2].lower(), "")
@@ -110,7 +111,7 @@ def guess(path: str | Path) -> Format:
     return _fitted(_by_content([line for _, line in islice(lines.lines(path), SAMPLE)]), path)
 
 
-def _fitted(name: str, path: Path) -> Format:
+def _fitted(name: str, path: str | Path) -> Format:
     """The format with the separator that the first line has."""
     found = FORMATS[name]
     if name in ("csv", "columns"):

@@ -194,16 +194,23 @@ def heads(sentence: Sentence) -> list[int]:
 
 
 def is_projective(heads: Sequence[int]) -> bool:
-    """Whether no two arcs cross: every word with all below it stands in one piece."""
+    """Whether there is no cycle and no two arcs cross: every word with all below it stands in one piece."""
     size = len(heads)
     first, last, count = list(range(size + 1)), list(range(size + 1)), [1] * (size + 1)
-    for word in range(1, size + 1):
+    waits = [0] * (size + 1)  # for so many words below
+    for head in heads:
+        waits[head] += 1
+    ready = [word for word in range(1, size + 1) if not waits[word]]
+    for word in ready:  # it grows: each word comes after all below it, and those of a cycle never come
+        if last[word] - first[word] + 1 != count[word]:
+            return False
         above = heads[word - 1]
-        while above:
-            first[above], last[above] = min(first[above], word), max(last[above], word)
-            count[above] += 1
-            above = heads[above - 1]
-    return all(last[word] - first[word] + 1 == count[word] for word in range(1, size + 1))
+        first[above], last[above] = min(first[above], first[word]), max(last[above], last[word])
+        count[above] += count[word]
+        waits[above] -= 1
+        if above and not waits[above]:
+            ready.append(above)
+    return len(ready) == size
 
 
 def comment(sentence: Sentence, key: str) -> str | None:

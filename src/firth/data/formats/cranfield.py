@@ -15,7 +15,8 @@ from firth.data.formats.values import line_safe, shown
 from firth.data.records import Passage
 from firth.errors import FirthError
 
-SECTION = re.compile(r"\.([A-Z])\s*")
+SECTION = re.compile(r"\.([A-HJ-Z])\s*")  # .I opens the next text
+OTHER = "write another format, such as passages"
 
 
 @dataclass(frozen=True)
@@ -44,13 +45,44 @@ class Cranfield:
 
     def rows(self, records: Iterable[Passage]) -> Iterator[str]:
         """The lines of a file with these texts."""
-        for passage in records:
+        for number, passage in enumerate(records, 1):
             fields = dict(passage.fields)
-            yield f".I {line_safe(fields.pop('I', passage.id))}"
-            for name, text in {"T": passage.title, **fields, "W": passage.text}.items():
-                if text or name in fields or name == "W":
-                    yield f".{name}"
-                    yield from text.split("\n") if text else ()
+            written = fields.pop("I", passage.id)
+            self._check_id(passage.id, written, number)
+            yield f".I {line_safe(written)}"
+            opened: set[str] = set()
+            for name, text in _parts(passage.title, fields, passage.text):
+                opened.add(name)
+                yield f".{name}"
+                yield from _safe_lines(text, opened)
+
+    def _check_id(self, name: str, written: str, number: int) -> None:
+        """Raise unless the id (or what stood after .I where ids were counted) comes back when it is read again."""
+        if not written or written.strip() != written:
+            raise FirthError(f"id {shown(written)} is empty or has blanks around it", do=OTHER)
+        if self.ids == "counted" and name != str(number):
+            raise FirthError(f"text {number} has the id {shown(name)}, not its count", do="write it with ids=written")
+
+
+def _parts(title: str, fields: dict[str, str], text: str) -> Iterator[tuple[str, str]]:
+    """The sections of a text: its title first, the text itself last."""
+    for name, value in fields.items():
+        if not SECTION.fullmatch(f".{name}") or name == "W" or (name == "T" and (value or title)):
+            raise FirthError(f"{shown(name)} is no name of a field here: A, B, … are, but not I, T and W", do=OTHER)
+    if title or "T" in fields:
+        yield "T", title
+    yield from ((name, value) for name, value in fields.items() if name != "T")
+    yield "W", text
+
+
+def _safe_lines(text: str, opened: set[str]) -> list[str]:
+    """The lines of a section, if none of them would begin another (a mark that has come before does not)."""
+    found = text.split("\n") if text else []
+    for line in found:
+        mark = SECTION.fullmatch(line)
+        if line.startswith(".I ") or (mark and mark[1] not in opened):
+            raise FirthError(f"the line {shown(line)} would begin another section", do=OTHER)
+    return found
 
 
 def _numbered(path: str | Path) -> Iterator[tuple[int, int, list[str]]]:

@@ -45,6 +45,15 @@ class About:
     line: int = 0
 
 
+def _one_or_two(path: Paths, wanted: str) -> Sequence[str | Path]:
+    """The paths, if they are not more than the format reads."""
+    paths = (path,) if isinstance(path, (str, Path)) else tuple(path)
+    if not 1 <= len(paths) <= 2:
+        what = f"{len(paths)} files, but pictures come in one or two: {wanted}"
+        raise FirthError(what, where=", ".join(map(str, paths)), do="give each set by itself")
+    return paths
+
+
 # --- arrays -------------------------------------------------------------------------------------------------------
 
 
@@ -59,7 +68,7 @@ class Arrays:
 
     def read(self, path: Paths, report: going.Report | None = None) -> Iterator[Image]:
         """The pictures in their order; `path` is the npz file, or it and the table."""
-        array, *table = (path,) if isinstance(path, (str, Path)) else path
+        array, *table = _one_or_two(path, "the npz file, and the table")
         with _opened(Path(array)), zipfile.ZipFile(array) as archive, _member(archive, self.key, array) as content:
             shape = _npy_shape(content, array)
             told = _captions(table[0], shape[0]) if table else {}
@@ -90,8 +99,7 @@ class Arrays:
 
 def _opened(path: Path) -> ExitStack:
     """A context in which what can go wrong with an archive is an error of ours."""
-    if not path.is_file():
-        raise packed.missing(str(path))
+    lines.one_file(path)
     stack = ExitStack()
     stack.enter_context(packed.reading(str(path)))
     stack.push(lambda kind, error, _: _explain(error, path) if kind else None)
@@ -191,7 +199,7 @@ class Idx:
 
     def read(self, path: Paths, report: going.Report | None = None) -> Iterator[Image]:
         """The pictures in their order; `path` is their file, or it and that of the labels; both may be packed."""
-        paths = [Path(path)] if isinstance(path, (str, Path)) else [Path(part) for part in path]
+        paths = [Path(part) for part in _one_or_two(path, "that of pictures, and that of labels")]
         with ExitStack() as stack:
             streams = [_idx(part, stack) for part in paths]
             shapes = [_idx_shape(*pair) for pair in zip(streams, paths, (True, False), strict=False)]
@@ -215,8 +223,7 @@ class Idx:
 
 
 def _idx(path: Path, stack: ExitStack) -> BinaryIO:
-    if not path.is_file():
-        raise packed.missing(str(path))
+    lines.one_file(path)
     stack.enter_context(packed.reading(str(path)))
     return stack.enter_context(packed.unpacked(stack.enter_context(path.open("rb"))))
 
@@ -249,8 +256,8 @@ class Folder:
 
     def read(self, path: Paths, report: going.Report | None = None) -> Iterator[Image]:
         """The pictures in the order of the table; `path` is the folder, or it and the table."""
-        folder, *table = (path,) if isinstance(path, (str, Path)) else path
-        table = Path(table[0]) if table else Path(folder, self.table)
+        folder, *table = _one_or_two(path, "the folder, and the table")
+        table = table[0] if table else Path(folder, self.table)
         first: tuple[str, tuple[int, ...]] | None = None
         for about in self._told(table).values():
             where = lines.at(table, about.line)
@@ -261,7 +268,7 @@ class Folder:
                 raise FirthError(what, where=where, do="make them one size, or set size=any")
             yield Image(pixels, tuple(about.captions.values()), about.label, about.name, about.line)
 
-    def _told(self, table: Path) -> dict[str, About]:
+    def _told(self, table: str | Path) -> dict[str, About]:
         self._check()
         told: dict[str, About] = {}
         for line, text in lines.lines(table):

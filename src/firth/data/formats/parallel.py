@@ -96,7 +96,8 @@ def _columns(path: str | Path, separator: str) -> Iterator[tuple[str | Path, int
 
 def _files(paths: tuple[str | Path, ...]) -> Iterator[tuple[str | Path, int, list[str], int]]:
     if len(paths) < 2:
-        raise FirthError(f"{len(paths)} files, expected one for each language", do="name at least two files")
+        what = f"{len(paths)} file{'s' * (len(paths) != 1)}, expected one for each language"
+        raise FirthError(what, do="name at least two files")
     for together in zip_longest(*map(lines.lines, paths)):
         if None in together:
             raise _unequal(paths)

@@ -11,7 +11,7 @@ from typing import Any, ClassVar, Literal
 
 from firth.data import lines
 from firth.data.formats import going
-from firth.data.formats.values import line_safe, parse_json, same_count, shown, whole
+from firth.data.formats.values import Json, json_text, line_safe, parse_json, same_count, shown, whole
 from firth.data.records import Judgement, Passage
 from firth.errors import FirthError
 
@@ -36,7 +36,7 @@ def once(passages: Iterable[Passage], path: str | Path, report: going.Report | N
 class Passages:
     """A text a line: JSON with an id (`_id` or `id`), a title and a text, or columns id, text (or id, title, text)."""
 
-    layout: Literal["auto", "jsonl", "tsv"] = "auto"  # auto: by the first line; JSON is written
+    layout: Literal["auto", "jsonl", "tsv"] = "auto"  # auto: a line that begins with { is JSON; written: JSON
 
     endings: ClassVar[tuple[str, ...]] = ()
     holds: ClassVar[type] = Passage
@@ -53,7 +53,7 @@ class Passages:
             return _from_json(parse_json(text, path, line), line, lines.at(path, line))
         found = text.split("\t")
         if len(found) not in (2, 3) or not found[0]:
-            what = f"{len(found)} columns, expected id, text or id, title, text"
+            what = f"{len(found)} column{'s' * (len(found) != 1)}, expected id, text or id, title, text"
             raise FirthError(what, where=lines.at(path, line), do="separate them with tabs")
         return Passage(found[0], found[-1], found[1] if len(found) == 3 else "", line=line)
 
@@ -63,7 +63,12 @@ class Passages:
             if self.layout == "tsv":
                 yield "\t".join([line_safe(cell) for cell in ((p.id, p.title, p.text) if p.title else (p.id, p.text))])
             else:
-                yield json.dumps({"_id": p.id, "title": p.title, "text": p.text, **dict(p.fields)}, ensure_ascii=False)
+                told = {"_id": p.id, "title": p.title, "text": p.text, **dict(p.fields)}
+                yield "{" + ", ".join([f"{_dumped(key)}: {_dumped(value)}" for key, value in told.items()]) + "}"
+
+
+def _dumped(value: str) -> str:
+    return str(value) if isinstance(value, Json) else json.dumps(value, ensure_ascii=False)
 
 
 def _from_json(value: Any, line: int, where: str) -> Passage:
@@ -75,8 +80,7 @@ def _from_json(value: Any, line: int, where: str) -> Passage:
         raise FirthError(f"{key} is missing or no id", where=where, do="give every text its own id")
     if not isinstance(text, str) or not isinstance(title, str):
         raise FirthError("text or title is missing or no text", where=where, do='write {"_id": …, "text": …}')
-    fields = tuple((k, v if isinstance(v, str) else json.dumps(v, ensure_ascii=False)) for k, v in value.items())
-    return Passage(str(name), text, title, fields, line)
+    return Passage(json_text(name), text, title, tuple((k, json_text(v)) for k, v in value.items()), line)
 
 
 @dataclass(frozen=True)
@@ -107,7 +111,8 @@ class Judgements:
             what = f"query {shown(query)} and document {shown(document)} are judged twice"
             raise FirthError(what, where=where, do="keep one of the two")
         seen.add((query, document))
-        return Judgement(query, document, self._turned(grade, where), line)
+        between = found[1] if len(found) == 4 else "0"
+        return Judgement(query, document, self._turned(grade, where), line, between)
 
     def _turned(self, grade: int, where: str) -> int:
         if self.grades == "kept":
@@ -120,12 +125,12 @@ class Judgements:
         """The lines of a file with these judgements."""
         if self.layout == "beir":
             yield "\t".join(BEIR)
-        form = {"trec": "{} 0 {} {}", "plain": "{} {} {}", "beir": "{}\t{}\t{}"}[self.layout]
-        for query, document, grade, _ in records:
+        form = {"trec": "{0} {3} {1} {2}", "plain": "{0} {1} {2}", "beir": "{0}\t{1}\t{2}"}[self.layout]
+        for query, document, grade, _, between in records:
             if query.split() != [query] or document.split() != [document]:
                 raise FirthError(f"{query!r}, {document!r}: an id with blanks", do="give them ids without blanks")
             code = grade if self.grades == "kept" else -1 if grade == 5 else 5 - grade
-            yield form.format(query, document, code)
+            yield form.format(query, document, code, between)
 
 
 @dataclass(frozen=True)

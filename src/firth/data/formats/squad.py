@@ -34,7 +34,7 @@ class Squad:
     def read(self, path: str | Path, report: going.Report | None = None) -> Iterator[Question]:
         """The questions in the order of the file."""
         text = lines.whole(path)
-        top, places = parse_json(text, path), _Places(text, str(path))
+        top, places = _parsed(text, path), _Places(text, str(path))
         seen: dict[str, int] = {}
         return going.parsed(lambda unit: self._question(*unit, places, seen), _entries(top, places), report)
 
@@ -87,6 +87,21 @@ class Squad:
         old = self.version == "1.1"
         top = {"data": articles, "version": "1.1"} if old else {"version": "v2.0", "data": articles}
         yield json.dumps(top, ensure_ascii=self.escapes == "ascii")
+
+
+def _parsed(text: str, path: str | Path) -> Any:
+    """The JSON of the file; what looks like another kind of JSON is told."""
+    try:
+        found = parse_json(text, path)
+    except FirthError as error:
+        if "Extra data" in error.what:
+            what, do = "more than one JSON value", "if it has an object a line, read it with --format jsonl"
+            raise FirthError(what, where=error.where, do=do) from None
+        raise
+    if isinstance(found, dict) and "data" not in found:
+        do = "write it as SQuAD has it, or read objects a line with --format jsonl"
+        raise FirthError("data is missing", where=lines.at(path, 1), do=do)
+    return found
 
 
 class _Places:

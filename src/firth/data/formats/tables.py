@@ -13,7 +13,7 @@ from typing import Any, ClassVar, Literal, NamedTuple
 
 from firth.data import lines
 from firth.data.formats import going
-from firth.data.formats.values import parse_json, shown
+from firth.data.formats.values import Json, json_text, parse_json, shown
 from firth.data.records import Row
 from firth.errors import FirthError
 
@@ -144,19 +144,15 @@ def _needs_quotes(value: str, mark: str) -> bool:
 
 
 def _is_header(cells: list[str]) -> bool:
-    if len(cells) < 2 or not all(NAME.fullmatch(cell) and not cell.isdigit() for cell in cells):
+    if len(cells) == 1:  # a word might be anything
+        return cells[0] in HEADERS
+    if not all(NAME.fullmatch(cell) and not cell.isdigit() for cell in cells):
         return False
     parts = {part for cell in cells for part in (cell.lower(), LAST_PART.sub("", cell.lower()))}
     return not HEADERS.isdisjoint(parts)
 
 
 # --- JSON lines -----------------------------------------------------------------------------------------------------
-
-
-class Json(str):
-    """A value that is no string in its file (a number, null, a list), as its JSON text."""
-
-    __slots__ = ()
 
 
 @dataclass(frozen=True)
@@ -197,8 +193,10 @@ class _JsonReader:
 
     def parse(self, unit: tuple[int, str]) -> Row:
         number, line = unit
-        found = parse_json(line, self.path, number, _distinct)
         where = lines.at(self.path, number)
+        if not line.strip():
+            raise FirthError("an empty line", where=where, do="remove it")
+        found = parse_json(line, self.path, number, _distinct)
         if not isinstance(found, dict):
             raise FirthError("not an object", where=where, do='write {"name": value, …} on each line')
         self.names = self.names or tuple(found)
@@ -208,7 +206,7 @@ class _JsonReader:
         more = [name for name in found if name not in self.names]
         if more and self.config.extra == "refuse":
             raise FirthError(f"a further key {more[0]!r}", where=where, do="name the columns, or set extra=keep")
-        return Row(tuple(_text(found.get(name)) for name in self.names), number, self.names)
+        return Row(tuple(json_text(found.get(name)) for name in self.names), number, self.names)
 
 
 def _distinct(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
@@ -216,10 +214,6 @@ def _distinct(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     if len(found) != len(pairs):
         raise ValueError("a key stands twice in an object")
     return found
-
-
-def _text(value: Any) -> str:
-    return value if isinstance(value, str) else Json(json.dumps(value, ensure_ascii=False))
 
 
 # --- both -----------------------------------------------------------------------------------------------------------

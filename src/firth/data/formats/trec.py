@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from bisect import bisect_left
 from collections import defaultdict
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import ClassVar
@@ -21,7 +21,7 @@ RECORDS = {"<doc>": "</doc>", "<top>": "</top>"}
 IDS, TITLES, TEXTS = ("docno", "num"), ("title", "headline"), ("text", "desc")
 OPEN = re.compile(r"(?:^|(?<=>))[ \t]*<([A-Za-z][A-Za-z0-9]*)>", re.MULTILINE)
 CLOSE = re.compile(r"</([A-Za-z][A-Za-z0-9]*)>")
-LABEL = re.compile(r"\s*(?:Number|Topic|Description|Narrative):", re.IGNORECASE)  # topics repeat what the tag says
+LABELS = {"num": "Number", "title": "Topic", "desc": "Description", "narr": "Narrative"}  # topics say it twice
 MARKED = re.compile(r"</?[A-Za-z][A-Za-z0-9]*>")
 
 
@@ -41,6 +41,9 @@ class Trec:
         """The lines of a file with these documents."""
         for p in records:
             fields = {name: text for name, text in p.fields if name not in (*IDS, *TITLES, *TEXTS)}
+            for name in fields:
+                if not MARKED.fullmatch(f"<{name}>") or f"<{name.lower()}>" in RECORDS:
+                    raise FirthError(f"{shown(name)} cannot be a mark of TREC", do="write another format")
             for text in (p.id, p.title, p.text, *fields.values()):
                 if mark := MARKED.search(text):
                     raise FirthError(f"document {shown(p.id)} has the mark {mark[0]} in it", do="write another format")
@@ -51,41 +54,41 @@ class Trec:
             yield from f"<TEXT>\n{p.text}\n</TEXT>\n</DOC>".split("\n")
 
 
-def _blocks(path: str | Path) -> Iterator[tuple[int, str, str]]:
-    """What is between the marks of each record, with the line it begins at; the last word is what is wrong with it."""
+def _blocks(path: str | Path) -> Iterator[tuple[int, str, str, bool]]:
+    """What is between the marks of each record, with the line it begins at, what is wrong, and if it is a topic."""
     begun, end, held = 0, "", []
     for number, line in lines.lines(path):
         start = line.strip()[:5].lower()
         if start in RECORDS:
             if held:
-                yield begun, "\n".join(held), f"it is not closed before the next {start}"
+                yield begun, "\n".join(held), f"it is not closed before the next {start}", False
             begun, end, held = number, RECORDS[start], []
             line = line.strip()[5:]
         elif not end:
             if line.strip():
-                yield number, "", f"{shown(line)} is outside of <DOC> and <top>"
+                yield number, "", f"{shown(line)} is outside of <DOC> and <top>", False
             continue
         held.append(line)
         if line.rstrip()[-6:].lower() == end:
-            yield begun, "\n".join(held).rstrip()[:-6], ""
+            yield begun, "\n".join(held).rstrip()[:-6], "", end == RECORDS["<top>"]
             end, held = "", []
     if end:
-        yield begun, "\n".join(held), f"it is not closed: no {end} before the end of the file"
+        yield begun, "\n".join(held), f"it is not closed: no {end} before the end of the file", False
 
 
-def _passage(line: int, block: str, wrong: str, path: str | Path) -> Passage:
-    parts = {} if wrong else _parts(block)
+def _passage(line: int, block: str, wrong: str, topic: bool, path: str | Path) -> Passage:
+    parts = {} if wrong else _parts(block, LABELS if topic else {})
     names = [parts.pop(name) for name in IDS if name in parts]
     if wrong or not names or not names[0]:
         do = "write <DOC> <DOCNO>1</DOCNO> <TEXT> … </TEXT> </DOC>"
         raise FirthError(wrong or "a text without <DOCNO> or <num>", where=lines.at(path, line), do=do)
     titles = [parts.pop(name) for name in TITLES if name in parts]
     texts = [parts.pop(name) for name in TEXTS if name in parts]
-    return Passage(names[0], "\n".join(texts), "\n".join(titles), tuple(parts.items()), line)
+    return Passage(names[0], _joined(texts), _joined(titles), tuple(parts.items()), line)
 
 
-def _parts(block: str) -> dict[str, str]:
-    """The content of each tag; one that is never closed ends where the next begins, as in topics."""
+def _parts(block: str, labels: Mapping[str, str]) -> dict[str, str]:
+    """The content of each tag without its label; one that is never closed ends where the next begins, as in topics."""
     closings: dict[str, list[int]] = defaultdict(list)
     for mark in CLOSE.finditer(block):
         closings[mark[1].lower()].append(mark.start())
@@ -99,6 +102,12 @@ def _parts(block: str) -> dict[str, str]:
         mark = OPEN.search(block, start if end is None else end + len(name) + 3)
         if end is None:
             end = mark.start() if mark else len(block)
-        text = LABEL.sub("", block[start:end], count=1).strip() if name not in TEXTS[:1] else block[start:end].strip()
-        parts[name] = f"{parts[name]}\n{text}" if name in parts else text
+        text, label = block[start:end].strip(), f"{labels.get(name, '')}:"
+        if len(label) > 1 and text[: len(label)].lower() == label.lower():
+            text = text[len(label) :].lstrip()
+        parts[name] = _joined([parts.get(name, ""), text])
     return parts
+
+
+def _joined(texts: Iterable[str]) -> str:
+    return "\n".join(filter(None, texts))

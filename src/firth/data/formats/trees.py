@@ -84,7 +84,9 @@ class _Reader:
                         done = tree
                 else:
                     self._word(open_nodes[-1], token)
-        assert done is not None  # `texts` cuts where brackets are balanced, and a line without brackets is refused
+        if done is None:  # not in a file: `texts` cuts where brackets are balanced
+            what = "a bracket that never closes" if open_nodes else "no brackets"
+            raise FirthError(what, where=lines.at(self.path, begun), do="write a tree such as (S (NP Ann) (VP sings))")
         return done
 
     def _word(self, node: _Node, token: str) -> None:

@@ -6,7 +6,7 @@ import csv
 import json
 import math
 import re
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Sequence
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -15,6 +15,20 @@ from firth.data import lines
 from firth.errors import FirthError
 
 SHOWN = 40  # characters of a bad value that a message shows
+
+
+class Json(str):
+    """A value that is no string in its file (a number, null, a list), as its JSON text."""
+
+    __slots__ = ()
+
+
+class Literal(float):
+    """A number of JSON that knows how it is written: 1.50 is not 1.5."""
+
+    __slots__ = ("text",)
+
+
 # Half of a surrogate pair: JSON can write it, UTF-8 cannot.
 HALF = re.compile(r"\\u[dD][89abAB]..(?!\\u[dD][c-fC-F])|(?<!\\u[dD][89abAB]..)\\u[dD][c-fC-F]")
 
@@ -43,11 +57,32 @@ def parse_json(text: str, path: str | Path, line: int = 1, pairs: Callable[[list
 @cache
 def _decoder(pairs: Callable[[list], Any] | None) -> json.JSONDecoder:
     """Made once: that takes longer than reading a line."""
-    return json.JSONDecoder(parse_constant=_refuse, object_pairs_hook=pairs)
+    return json.JSONDecoder(
+        parse_constant=_refuse, parse_float=_literal, parse_int=_whole_literal, object_pairs_hook=pairs
+    )
 
 
 def _refuse(name: str) -> Any:
     raise ValueError(f"{name} is no number of JSON")
+
+
+def _literal(text: str) -> Literal:
+    found = Literal(text)
+    if math.isinf(found):
+        raise ValueError(f"{text[:SHOWN]} is too large for a number")
+    found.text = text
+    return found
+
+
+def _whole_literal(text: str) -> int | Literal:
+    return _literal(text) if text == "-0" else int(text)  # all others are written as they were
+
+
+def json_text(value: Any) -> str:
+    """A value out of a JSON file as text: a string as it is, anything else as `Json`."""
+    if isinstance(value, str):
+        return value
+    return Json(value.text if isinstance(value, Literal) else json.dumps(value, ensure_ascii=False))
 
 
 def number(text: str) -> float | None:
@@ -81,11 +116,12 @@ def cells(line: str, separator: str, where: str) -> list[str]:
         raise FirthError(f"not CSV: {error}", where=where, do="close every quote on its line") from None
 
 
-def same_count(found: int, wanted: int, where: str, names: Iterable[str] = ()) -> None:
+def same_count(found: int, wanted: int, where: str, names: Sequence[str] = ()) -> None:
     """Raise unless a row has as many columns as it should."""
     if found != wanted:
-        called = ", ".join(names)
-        raise FirthError(f"{found} columns, expected {wanted}{f' ({called})' if called else ''}", where=where)
+        called = f" ({', '.join(names)})" if names else ""
+        what = f"{found} column{'s' * (found != 1)}, expected {wanted}{called}"
+        raise FirthError(what, where=where, do="mend the line")
 
 
 def line_safe(text: str, forbidden: str = "\n\t") -> str:

@@ -16,6 +16,7 @@ from firth.errors import FirthError
 
 SEPARATORS = {"tab": "\t", "blank": " ", "comma": ","}
 PACKED = (".gz", ".xz", ".zst")
+MISSING = ("na", "n/a", "nan", "null", "none", "inf", "-inf", "infinity")
 
 
 @dataclass(frozen=True)
@@ -24,7 +25,7 @@ class Similarity:
 
     columns: tuple[str, ...] = ("left", "right", "score")
     separator: Literal["auto", "tab", "blank", "comma"] = "auto"  # auto: what the first line has; written: tab
-    header: Literal["auto", "yes", "no"] = "auto"  # auto: a first line whose score is no number; none is written
+    header: Literal["auto", "yes", "no"] = "auto"  # auto: a first line with a word for a score; written: only if yes
 
     endings: ClassVar[tuple[str, ...]] = ()
     holds: ClassVar[type] = Pair
@@ -79,7 +80,7 @@ class Similarity:
         if self.header != "auto":
             return self.header == "yes"
         place = self.columns.index("score")
-        return len(found) == len(self.columns) and number(found[place]) is None
+        return len(found) == len(self.columns) and _is_name(found[place])
 
 
 CONTEXTS = Similarity(  # SCWS: pairs of words, each in a text of its own, and the ratings of ten people
@@ -142,7 +143,7 @@ class Bats:
 
     def read(self, path: str | Path, report: going.Report | None = None) -> Iterator[Pair]:
         """The pairs of a category, its name that of the file; the right side has all answers."""
-        category = _stem(path)
+        category = _stem(lines.one_file(path))
         units = ((n, line) for n, line in lines.lines(path) if line.strip())
         return going.parsed(lambda unit: _bats(*unit, category, path), units, report)
 
@@ -215,6 +216,12 @@ class Categories:
 def _quoted(text: str) -> str:
     line_safe(text, "\n")
     return '"' + text.replace('"', '""') + '"' if "," in text or '"' in text else text
+
+
+def _is_name(score: str) -> bool:
+    """Whether this is the name of a column, not a score that somebody has written badly."""
+    text = score.strip().lower()
+    return text not in MISSING and any(map(str.isalpha, text)) and not any(map(str.isdigit, text))
 
 
 def _split(line: str, separator: str) -> list[str]:
