@@ -23,6 +23,7 @@ FLOORS = [
     "runs",
     "data",
     "counts",
+    "vectors",
     "nn",
     "backbones",
     "heads",
@@ -36,7 +37,7 @@ FLOORS = [
     "cli",
 ]
 COMMAND = "\nfrom firth.cli.main import run\ntry: run()\nexcept SystemExit: pass"
-TORCH_FREE = ("errors", "config", "types", "presets", "text", "metrics", "runs", "data", "counts", "report")
+TORCH_FREE = ("errors", "config", "types", "presets", "text", "metrics", "runs", "data", "counts", "vectors", "report")
 
 
 def modules():

@@ -165,4 +165,25 @@ class Neural:
     seed: int = bounded(1, least=0, most=2**63 - 1)
 
 
+# --- word vectors -------------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class WordToVec:
+    """Vectors of words that predict each other (Mikolov et al. 2013)."""
+
+    kind: ClassVar[str] = "word2vec"
+    model: Literal["skip-gram", "cbow"] = "skip-gram"
+    predict: Literal["negative", "nce", "hierarchical", "softmax"] = "negative"  # softmax: small vocabularies
+    width: int = bounded(100, least=1, most=10_000)
+    window: int = bounded(5, least=1, most=1000)  # words on each side; each time a reach up to it is drawn
+    negatives: int = bounded(5, least=1, most=200)
+    exponent: float = bounded(0.75, least=0.0, most=2.0)  # of the counts in the noise distribution
+    sample: float = bounded(1e-3, least=0.0, most=1.0)  # words more frequent than this are thinned out; 0: none
+    min_count: int = bounded(5, least=1)
+    rate: float = bounded(0.025, least=0.0, most=1.0)
+    least_rate: float = bounded(1e-4, least=0.0, most=1.0)  # falls to it in a straight line
+    epochs: int = bounded(5, least=1, most=100_000)
+
+
 System = Neural  # the union of all families' configurations, told apart by `kind`

@@ -1,0 +1,58 @@
+"""Text for word vectors: tokens of the token cache, and which of them are words with a vector."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from firth.data.cache import Split
+from firth.errors import FirthError
+from firth.text.tokenizer import Tokenizer
+from firth.vectors.kernels import END, NONE
+
+BLOCK = 1 << 22  # tokens counted at once
+
+
+@dataclass(frozen=True, eq=False)
+class Corpus:
+    """Documents one after the other; each token has a row of the vectors, or none, or ends a document."""
+
+    tokens: np.ndarray  # memory-mapped
+    starts: np.ndarray  # (documents + 1,)
+    row_of: np.ndarray  # (vocabulary,) int32
+    words: Sequence[str]  # in the order of the rows
+    counts: np.ndarray  # (rows,) int64
+
+    @property
+    def size(self) -> int:
+        """How many words there are."""
+        return int(self.counts.sum())
+
+
+def read(split: Split, tokenizer: Tokenizer, least: int = 1) -> Corpus:
+    """The corpus of a split; special tokens and words that occur fewer than `least` times get no vector."""
+    counts = np.zeros(tokenizer.size, np.int64)
+    for begin in range(0, len(split.ids), BLOCK):
+        counts += np.bincount(split.ids[begin : begin + BLOCK], minlength=tokenizer.size)
+    special = {token for token in vars(tokenizer.special).values() if token is not None}
+    counts[list(special)] = 0
+    chosen = np.flatnonzero(counts >= max(least, 1))
+    chosen = chosen[np.argsort(-counts[chosen], kind="stable")]
+    if not len(chosen):
+        do = "lower min_count, or give more text"
+        raise FirthError(f"no word occurs {least} times or more", where=split.name, do=do)
+    row_of = np.full(tokenizer.size, NONE, np.int32)
+    row_of[chosen] = np.arange(len(chosen), dtype=np.int32)
+    row_of[tokenizer.special.end] = END
+    names = list(tokenizer.vocabulary())
+    return Corpus(split.ids, split.starts, row_of, [names[token] for token in chosen], counts[chosen])
+
+
+def jobs(starts: np.ndarray, size: int) -> np.ndarray:
+    """Borders of pieces of about `size` tokens, at the ends of documents where these are short enough."""
+    wanted = np.arange(size, starts[-1], size)
+    ends = starts[np.minimum(np.searchsorted(starts, wanted), len(starts) - 1)]
+    borders = np.where(ends - wanted < size, ends, wanted)
+    return np.unique(np.concatenate([[0], borders, [starts[-1]]]))
