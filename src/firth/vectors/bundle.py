@@ -1,0 +1,46 @@
+"""One file with arrays and a note, as safetensors: what search indices and sense vectors are kept in."""
+
+from __future__ import annotations
+
+import json
+import struct
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from firth.errors import FirthError
+from firth.runs import files
+
+NOTE = "firth"  # the one metadata key; with several keys their order would differ between processes
+
+
+def write(path: str | Path, kind: str, note: Mapping[str, Any], arrays: Mapping[str, np.ndarray]) -> None:
+    """Write the arrays and the note (JSON values) at once; `kind` says what they are."""
+    from safetensors.numpy import save
+
+    told = json.dumps({"kind": kind, **note}, ensure_ascii=False, sort_keys=True)
+    data = save({name: np.ascontiguousarray(array) for name, array in arrays.items()}, {NOTE: told})
+    files.replace_file(Path(path), data)
+
+
+def read(path: str | Path, kind: str) -> tuple[dict[str, Any], dict[str, np.ndarray]]:
+    """The note and the arrays of a file of this kind."""
+    from safetensors import SafetensorError
+    from safetensors.numpy import load
+
+    do = "make it again"
+    try:
+        data = Path(path).read_bytes()
+    except OSError as error:
+        raise FirthError(f"cannot read it: {error.strerror}", where=path, do="give the right path") from None
+    try:
+        (length,) = struct.unpack("<Q", data[:8])
+        note = json.loads(json.loads(data[8 : 8 + length])["__metadata__"][NOTE])
+        arrays = load(data)
+    except (struct.error, ValueError, KeyError, TypeError, SafetensorError, MemoryError, OverflowError):
+        raise FirthError(f"not a file with {kind}, or cut short", where=path, do=do) from None
+    if not isinstance(note, dict) or note.get("kind") != kind:
+        raise FirthError(f"not a file with {kind}", where=path, do=do)
+    return note, arrays
