@@ -5,9 +5,20 @@ from __future__ import annotations
 import gzip
 import json
 import lzma
+from pathlib import Path
+from tempfile import TemporaryDirectory
 
 import pytest
 from cli_samples import assert_done, assert_refused
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from firth.config.schema import Text
+from firth.data.sources import open_source
+from firth.data.writing import plain, writing
+from firth.runs import files
+from firth.text import clean as clean_texts
+from firth.text.filters import Characters, LacksWords, Letters, NotNear, NotSeen, Words
 
 LINES = """\
 The old ship sailed to the island and came back to the harbour after the long storm.
@@ -90,9 +101,10 @@ def test_cleaning_twice_drops_nothing_and_gives_the_same_bytes(clean, tmp_path):
         ("one two\n\nthree\nfour\n\nx\n", "auto", "one two\n\nthree\nfour\n"),
         ("one two\n\nthree\nfour\n\nx\n", "paragraph", "one two\n\nthree\nfour\n"),
         ("one two\n\nthree\nfour\n\nx\n", "line", "one two\n"),
-        ("one two\n\nthree\nfour\n\nx\n", "file", "one two\nthree\nfour\nx\n"),
+        ("one two\n\nthree\nfour\n\nx\n", "file", "\n\none two\nthree\nfour\nx\n"),
         ("one two\nx\nthree four", "auto", "one two\nthree four\n"),
-        ("one two\nx\nthree four", "paragraph", "one two\nx\nthree four\n"),
+        ("one two\nx\nthree four", "paragraph", "\n\none two\nx\nthree four\n"),
+        ("x\n\none two\nthree\n", "auto", "\n\none two\nthree\n"),
         ("a b\n\nc d\n\ne\nf\n\ng h", "auto", "a b\n\nc d\n\ne\nf\n\ng h\n"),
     ],
 )
@@ -102,6 +114,36 @@ def test_documents_are_written_as_they_are_read(clean, tmp_path, content, unit, 
     assert_done(clean("--min-words", 2, "--document", unit, source=source))
     assert (tmp_path / "out.txt").read_text() == written
     assert sorted(path.name for path in tmp_path.iterdir()) == ["out.txt", "source.txt", "text.txt"]
+
+
+lines = st.lists(st.text("ab c1.\n\r\x0b\u3000\x85", max_size=12), max_size=5).map("\n\n".join)
+ROW = [Characters(3, 20), Words(1), Letters(0.3), LacksWords(("ab",)), NotSeen(), NotNear(0.7, 2)]
+
+
+@given(st.lists(lines, min_size=1, max_size=5), st.sampled_from(["auto", "paragraph", "line"]))
+@settings(max_examples=150, deadline=None)
+def test_what_is_written_reads_back_and_passes_again(documents, unit):
+    """Through files: the documents read back are those that were kept, and none of them is dropped."""
+    documents = [text for text in documents if text.strip()]
+    with TemporaryDirectory() as folder, pytest.MonkeyPatch.context() as patched:
+        patched.setattr(files, "sync", lambda descriptor: None)
+        out = Path(folder, "out")
+        kept = list(clean_texts([plain(text, unit) for text in documents], ROW))
+        with writing(out, unit) as writer:
+            for text in kept:
+                writer.write(text)
+        if kept:
+            again = list(open_source([str(out)], Text(document=unit), out))
+            assert again == kept == list(clean_texts([plain(text, unit) for text in again], ROW))
+            assert list(open_source([str(out)], Text(), out)) == kept or unit == "line"
+
+
+def test_a_long_first_document_is_not_taken_for_lines(tmp_path):
+    documents = ["word " * 300_000, "two\nlines"]
+    with writing(tmp_path / "out", "auto") as writer:
+        for text in documents:
+            writer.write(text)
+    assert len(list(open_source([str(tmp_path / "out")], Text(), tmp_path))) == 2
 
 
 @pytest.mark.parametrize(("ending", "unpack"), [("gz", gzip.decompress), ("xz", lzma.decompress)])
@@ -153,6 +195,26 @@ def test_languages_are_learnt_saved_and_opened(clean, languages, tmp_path):
     assert (tmp_path / "out.txt").read_text() == source.read_text() and saved.read_bytes() == first
 
 
+def test_texts_of_one_language_are_taken_together(clean, languages, tmp_path):
+    (tmp_path / "more.txt").write_text("Zwölf Boxkämpfer jagen Viktor quer über den Sylter Deich.\n")
+    saved, both = tmp_path / "languages.json", tmp_path / "both.txt"
+    both.write_text(GERMAN + (tmp_path / "more.txt").read_text())
+    found = []
+    for given_texts in (f"{languages},de={tmp_path / 'more.txt'}", f"en={tmp_path / 'english.txt'},de={both}"):
+        assert_done(clean("--language", "en", "--languages", given_texts, "--save-languages", saved))
+        found.append(saved.read_bytes())
+    assert found[0] == found[1]
+    assert_refused(clean("--language", "en", "--languages", saved, "--save-languages", saved), "nothing to save")
+
+
+def test_samples_do_not_steer_the_terminal(clean, tmp_path):
+    (tmp_path / "steering.txt").write_text("fine words here\n\x1b[31mred\n")
+    out = assert_done(clean("--min-words", 3, source=tmp_path / "steering.txt")).out
+    assert "·[31mred" in out and "\x1b" not in out
+    (tmp_path / "one.txt").write_text("fine words here\n")
+    assert "\n1 document read, 1 kept" in assert_done(clean("--min-words", 3, source=tmp_path / "one.txt")).out
+
+
 def test_languages_of_a_folder(clean, tmp_path):
     folder = tmp_path / "languages"
     (folder / "de").mkdir(parents=True)
@@ -193,6 +255,11 @@ def test_lengths_are_those_of_what_is_written(clean, tmp_path):
         (["--language", "en", "--languages", "en"], "'en' is neither LANGUAGE=FILE nor a file"),
         (["--language", "en", "--languages", "en=none.txt"], "none.txt: no such file or folder"),
         (["--languages", "en=a.txt"], "which language to keep is not said; give --language NAME"),
+        (["--confidence", "0.3", "--min-words", "1"], "--confidence does nothing without --language; give --language"),
+        (["--save-languages", "x.json", "--language", "en"], "--save-languages does nothing without --languages"),
+        (["--keep-least", "2", "--min-words", "1"], "--keep-least does nothing without --keep-words"),
+        (["--shingle", "2", "--exact"], "--shingle does nothing without --near"),
+        (["--hashes", "2", "--exact"], "--hashes does nothing without --near"),
         (["--segment", "klingon"], "unknown language to segment 'klingon'; known: chinese, japanese"),
         (["--lower", "klingon", "--min-words", "1"], "unknown lower case 'klingon'"),
         (["--document", "page", "--min-words", "1"], "document"),

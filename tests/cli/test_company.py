@@ -4,12 +4,17 @@ from __future__ import annotations
 
 import json
 import re
+from types import SimpleNamespace
 
 import pytest
 from cli_samples import assert_done, assert_refused
 
+from firth.cli.company import _print as show_company
 from firth.config.schema import Tokenizer as Config
+from firth.counts import Collocate, Concordance, Keyness, Keyword
+from firth.counts.concordance import Line
 from firth.data.world import World
+from firth.report.company import company_page
 from firth.text.tokenizer import Tokenizer
 
 TABLE = """text\tauthor
@@ -116,9 +121,39 @@ def test_a_word_that_is_not_there_offers_the_nearest(command, table):
     assert_refused(command("company", "old harbour", *options), "'old harbour' does not occur; try")
 
 
+def test_a_word_that_the_other_text_lacks_is_shown_alone(command, table, tmp_path):
+    options = ("--text", table, "--column", "text", "--against", "author=Ann", "--min-count", 1)
+    shown = assert_done(command("company", "old", *options, "--html", tmp_path / "p.html")).out
+    assert shown.startswith("old: 1 place in") and "more here" not in shown
+    assert f"'old' does not occur in {table}, column text, author ≠ Ann, so there is nothing to compare" in shown
+    assert "does not occur in" in (tmp_path / "p.html").read_text()
+    found = assert_done(command("company", "old", *options, "--json"))
+    assert json.loads(found.out)["total"] == 1 and "nothing to compare" in found.err
+
+
+def test_words_do_not_steer_the_terminal(command, tmp_path):
+    path = tmp_path / "text.txt"
+    path.write_text("a \x1b b\n" * 9)
+    found = assert_done(command("company", "b", "--text", path, "--against", "world:20")).out
+    found += assert_done(command("text", "stats", "--text", path, "--against", "world:20")).out
+    assert "·" in found and "\x1b" not in found
+
+
+def test_numbers_near_zero_have_no_sign(capsys):
+    found = Concordance("a", 1, (Line("", "a", "b", 0, 0, {}),), 10)
+    near = [Collocate("b", 3, 9, 3.0, -0.001, -0.0, 0.0)]
+    key = Keyness((Keyword("b", 3, 3, -0.001, -0.001, -0.1, -0.0),), (), (9, 9))
+    show_company(found, near, SimpleNamespace(text="t", size=9), "pmi", key)
+    assert "0.00" in (shown := capsys.readouterr().out) and "-0" not in shown
+    assert "0.00" in (page := company_page(found, near, "t", "pmi", key, "u")) and ">-0" not in page
+
+
 @pytest.mark.parametrize(
     ("options", "said"),
     [
+        (["--column", "text", "--encoding", "latin-1"], "--encoding does nothing with --column; tables are UTF-8"),
+        (["--column", "text", "--errors", "replace"], "--errors does nothing with --column"),
+        (["--column", "text", "--sample", "--seed", "-1"], "--seed"),
         (["--column", "txt"], "boats.tsv:1: unknown column 'txt'; did you mean 'text'?"),
         (["--column", "text", "--by", "auther"], "unknown column 'auther'; did you mean 'author'?"),
         (["--column", "text", "--where", "author"], "cannot read 'author'; write column=value; the columns are author"),
@@ -142,7 +177,10 @@ def test_bad_texts_and_tokenizers_are_one_line(command, tmp_path):
     assert_refused(
         command("text", "stats", "--text", "world:9", "--tokenizer", tmp_path / "empty.txt"), "not a tokenizer"
     )
-    assert_refused(command("company", "the", "--text", "world:9", "--html", tmp_path / "no" / "p.html"), tmp_path)
+    for verb in (("company", "the"), ("text", "stats")):
+        found = command(*verb, "--text", "world:9", "--html", tmp_path / "no" / "p.html")
+        assert_refused(found, f"{tmp_path / 'no'}: no such folder; make it first")
+    assert_refused(command("text", "stats", "--text", "world:9", "--limit", "-1"), "--limit")
 
 
 def test_charts_of_few_points():

@@ -75,6 +75,14 @@ def test_bad_input_is_one_line(command, make, run, tmp_path):
         (("edit", bpe, "--remove", "a", "--out", out), "'a' is a byte by itself"),
         (("edit", bpe, "--add-file", tmp_path / "none", "--out", out), "cannot read"),
         (("edit", run, "--remove", "[END]", "--out", out), "special token"),
+        (
+            ("edit", bpe, "--add", "zebra", "--out", out / "no" / "x.json"),
+            f"{out / 'no'}: no such folder; make it first",
+        ),
+        (("edit", run, "--add", "é", "--out", out / "new"), f"{out}: no such folder; make it first"),
+        (("export", bpe, out / "new", "--to", "gpt2"), f"{out}: no such folder; make it first"),
+        (("import", bpe, out / "x.json"), f"{out}: no such folder; make it first"),
+        (("train", out / "x.json", "--text", "world:9"), f"{out}: no such folder; make it first"),
         (("edit", tmp_path, "--add", "zebra", "--out", out), "not a run folder"),
     ]
     for words, *said in cases:

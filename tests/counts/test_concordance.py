@@ -165,6 +165,7 @@ def test_heads_and_tails_are_the_longest_that_fit(text, columns):
 
 def test_width_counts_columns():
     assert [width(text) for text in ("abc", "東京", "e\u0301", "한", "", "ﾊ")] == [3, 4, 1, 2, 0, 1]
+    assert width(unicodedata.normalize("NFD", "한국어 x")) == width("한국어 x") == 8 and width("\u1100\ud7b0") == 2
     assert plain("a\n\n b\u3000c") == "a b c"
 
 
@@ -196,6 +197,11 @@ def test_a_word_that_is_not_there_gets_the_nearest(world):
     assert nearest(index, "colur") == ["colour", "color"] and nearest(index, "olor") == ["color"]
     assert nearest(index, "cloour") == ["colour"] and nearest(index, "HARBOUR") == ["Harbour", "harbour"]
     assert nearest(index, "theaters") == ["theatre"] and nearest(index, "zzz") == []
+    assert nearest(index, "q" * 65) == nearest(index, "c" * 10**6) == []
+    assert nearest(index.folding(), "HARBOR") == ["harbour"] and nearest(index.folding(), "Colour")[0] == "colour"
+    composed, apart = (unicodedata.normalize(form, "café") for form in ("NFC", "NFD"))
+    cafes = index_of([f"{composed} cafe cafe cafes cafes caf caf"])
+    assert nearest(cafes, apart)[0] == composed and nearest(index_of([apart]), composed) == [apart]
     with pytest.raises(FirthError, match="'colur' does not occur; did you mean 'colour', 'color'"):
         require(index, "colur")
     with pytest.raises(FirthError, match="'theatre colour' does not occur; try another spelling, or fewer words"):

@@ -17,6 +17,7 @@ from hypothesis import strategies as st
 
 from firth.config.schema import Text
 from firth.counts import building, index_of, open_index, open_texts
+from firth.counts.stamps import fingerprint
 from firth.counts.texts import Files, keep_texts
 from firth.data.sources import open_source
 from firth.data.world import World
@@ -180,6 +181,20 @@ def test_a_text_is_not_read_again_while_its_file_stays_the_same(tmp_path, monkey
     assert open_index(open_texts(str(path)), cache=cache).lexicon.find("threg") is not None
 
 
+def test_the_text_of_python_is_not_read_again(tmp_path, monkeypatch):
+    texts = open_texts("python-docs")
+    monkeypatch.setattr("firth.counts.texts.python_docs.__file__", str(tmp_path / "code.py"))
+    (tmp_path / "code.py").write_text("1")
+    os.utime(tmp_path / "code.py", (1_000_000_000, 1_000_000_000))
+    readings = iter(["first", "second", "third"])
+    monkeypatch.setattr(Files, "fingerprint", lambda self: next(readings))
+    assert [fingerprint(texts, tmp_path) for _ in range(3)] == ["first"] * 3
+    monkeypatch.setattr(sys, "version", "3.99")
+    assert [fingerprint(texts, tmp_path) for _ in range(2)] == ["second"] * 2
+    (tmp_path / "code.py").write_text("2")  # other code, another text
+    assert fingerprint(texts, tmp_path) == "third"
+
+
 def test_settings_that_change_the_documents_change_the_index(tmp_path):
     path = tmp_path / "text.txt"
     path.write_text("one two\n\nthree\n")
@@ -222,6 +237,27 @@ def test_a_table_has_a_column_of_text_and_columns_of_facts(tmp_path, kind):
     authors = index.columns["author"]
     assert [authors.values[i] for i in authors.of] == ["Ann", "Bob", "Ann"]
     assert index.columns["year"].values == ("1", "2", "3") and index.where("author", "Ann").size == 4
+
+
+def test_a_table_with_one_column_is_a_tsv_unless_its_name_says_csv(tmp_path):
+    content = 'text\nhe said "no, never\n"a, b"\n'
+    (tmp_path / "one.tsv").write_text(content)
+    (tmp_path / "one").write_text(content)
+    (tmp_path / "one.csv").write_text('text\n"a, ""b"""\n')
+    for name, words in (("one.tsv", '"'), ("one", '"'), ("one.csv", "b")):
+        index = open_index(open_texts(str(tmp_path / name), column="text"), cache=tmp_path / "cache")
+        assert len(index.documents) == (3 if words == '"' else 2)
+        assert index.lexicon.counts[index.lexicon.find('"')] == (3 if words == '"' else 2)
+
+
+def test_many_values_are_not_all_listed(tmp_path):
+    path = tmp_path / "table"
+    path.write_text("text\tyear\n" + "".join(f"x\ty{n}\n" for n in range(1500)))
+    index = open_index(open_texts(str(path), column="text"), cache=tmp_path / "cache")
+    with pytest.raises(FirthError, match=r"known: y0, y1, .*, y19 and 1,480 others$"):
+        index.where("year", "qqqqqq")
+    with pytest.raises(FirthError, match=r"did you mean 'y1234'\?$"):
+        index.where("year", "x1234")
 
 
 def test_a_value_of_a_table_may_hold_lines(tmp_path):

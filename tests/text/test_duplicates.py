@@ -89,10 +89,17 @@ def test_signatures_are_those_of_plain_integers(words, size, seed):
     assert Signer(size, seed=seed).sign(words).tolist() == signed(words, size, seed)
 
 
-@settings(deadline=None, max_examples=25)
+@pytest.mark.parametrize("newest", [1, duplicates.NEWEST])
+@settings(deadline=None, max_examples=20)
 @given(st.integers(0, 10**6), st.sampled_from([0.5, 0.7, 0.9]))
-def test_seen_finds_what_comparing_all_signatures_finds(seed, threshold):
-    """Never a document that no signature is near to; nearly always one that is."""
+def test_seen_finds_what_comparing_all_signatures_finds(newest, seed, threshold):
+    """Never a document that no signature is near to; nearly always one that is, however the tables are made."""
+    with pytest.MonkeyPatch.context() as patched:
+        patched.setattr(duplicates, "NEWEST", newest)
+        check_seen(seed, threshold)
+
+
+def check_seen(seed, threshold):
     lot, signer = random.Random(seed), Signer(shingle=2)
     seen, kept, wrong, missed, near = Seen(threshold, signer), [], 0, 0, 0
     base = [[str(lot.randrange(300)) for _ in range(40)] for _ in range(5)]
@@ -113,10 +120,24 @@ def test_seen_finds_what_comparing_all_signatures_finds(seed, threshold):
 
 def test_tables_grow_and_forget_nothing(monkeypatch):
     monkeypatch.setattr(duplicates, "FIRST", 4)
+    monkeypatch.setattr(duplicates, "NEWEST", 4)
     seen, documents = Seen(0.8, Signer()), [[f"{n} {m}" for m in range(20)] for n in range(300)]
     assert all(seen.add(words) for words in documents)
     assert not any(seen.add(words) for words in documents)
     assert seen.count == 300
+
+
+def test_documents_with_much_in_common_are_compared_once_each(monkeypatch):
+    """All share bands but none is near: every document is looked at once by each later one, whatever its bands."""
+    looked_at = []
+    compare = Seen._any_near
+    monkeypatch.setattr(
+        Seen, "_any_near", lambda self, many, one: looked_at.append(len(many)) or compare(self, many, one)
+    )
+    seen, common = Seen(0.95, Signer()), [str(n) for n in range(170)]
+    documents = [common + [f"{n} {m}" for m in range(30)] for n in range(300)]
+    assert all(seen.add(words) for words in documents)
+    assert sum(looked_at) <= 300 * 299 // 2
 
 
 @given(st.floats(0.05, 1.0), st.sampled_from([16, 64, 128]))

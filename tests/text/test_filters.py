@@ -74,6 +74,20 @@ def test_repeated_texts_are_dropped_but_the_first():
     assert list(clean(near, [NotNear(0.6)])) == [long, long[::-1], ""]
 
 
+def test_phrases_do_not_cross_sentences():
+    said = ["Something new. York is old", "new? York", "A new, York", "New York", "New\nYork"]
+    assert list(clean(said, [LacksWords(("New York",))])) == said[:2]
+    assert list(clean(["St. Louis", "St Louis", "It is St. He"], [LacksWords(("St. Louis",))])) == ["It is St. He"]
+    assert list(clean(["to St. Louis by car. New"], [WithoutWords(("St. Louis", "car new"))])) == ["to by car. New"]
+
+
+@pytest.mark.parametrize(("text", "found"), [("New York", 2), ("a b c", 3), ("York", 1), ("new york new york", 2)])
+def test_every_entry_that_occurs_counts_also_within_another(text, found):
+    entries = ("New York", "York", "york", "a b", "b c", "a b c")
+    for least in range(1, 5):
+        assert list(clean([text], [HasWords(entries, least)])) == ([text] if least <= found else [])
+
+
 @given(st.text())
 def test_the_share_of_letters_is_a_share(text):
     assert 0 <= letter_share(text) <= 1
@@ -113,8 +127,18 @@ def test_turkish_letters_are_compared_as_turkish():
 
 
 def test_text_is_spaced_as_it_is_cut():
-    cut = Wording(cut=lambda text: [text[at : at + 2] for at in range(0, len(text), 2)])
+    cut = Wording(cut=lambda text: [word[at : at + 2] for word in text.split() for at in range(0, len(word), 2)])
     assert list(clean(["abcde\nfg"], [Spaced()], wording=cut)) == ["ab cd e\nfg"]
+
+
+def test_text_that_is_spaced_twice_is_as_text_that_is_spaced_once():
+    """Also where a word is cut further when it stands alone."""
+
+    def halved(text):
+        return [half for word in text.split() for half in (word[: len(word) // 2], word[len(word) // 2 :]) if half]
+
+    (once,) = clean(["abcdefghijk"], [Spaced()], wording=Wording(cut=halved))
+    assert list(clean([once], [Spaced()], wording=Wording(cut=halved))) == [once]
 
 
 # --- the row ------------------------------------------------------------------------------------------------------

@@ -13,7 +13,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from firth.errors import FirthError
-from firth.text import language
+from firth.text import clean, language
+from firth.text.filters import InLanguage
 from firth.text.language import Languages, ReadyMade
 
 ENGLISH = [
@@ -76,12 +77,14 @@ def test_scores_are_bayes_rule_by_hand():
 def test_any_text_has_a_guess(text):
     guess = TRAINED.identify(text)
     assert guess.language in TRAINED.languages
-    assert 1 / 3 - 1e-9 <= guess.confidence <= 1
+    assert 1 / 3 - 1e-9 <= guess.confidence <= 1 or guess.confidence == 0
 
 
 @pytest.mark.parametrize("text", ["", " \n", "12 34!", "你好"])
-def test_a_text_without_known_letters_could_be_any(languages, text):
-    assert languages.identify(text).confidence == pytest.approx(1 / 3)
+def test_of_a_text_without_known_letters_nothing_is_said(languages, text):
+    assert languages.identify(text).confidence == 0
+    for name in languages.languages:
+        assert list(clean([text], [InLanguage((name,), languages, 0.0)])) == []
 
 
 @given(st.text(alphabet="abc ğ", min_size=1, max_size=20), st.sampled_from(["!", "  ", "7", "_", "…"]))
@@ -170,4 +173,4 @@ def test_the_ready_made_identifier_knows_many():
     ready = ReadyMade()
     assert {"en", "de", "tr"} <= set(ready.languages)
     assert ready.identify(GERMAN[0]).language == "de"
-    assert 0 <= ready.identify("").confidence <= 1
+    assert ready.identify("").confidence == ready.identify("12 34!").confidence == 0

@@ -115,6 +115,20 @@ def test_merges_that_make_or_use_a_removed_token_go(trained):
         assert merges and all("river" not in (left, right, left + right) for left, right in merges)
 
 
+@pytest.mark.parametrize("kind", ["bpe", "byte-bpe"])
+def test_exactly_those_that_no_text_becomes_are_stranded(trained, kind):
+    """Against the library's own merging: a token's own text was one token, and is several."""
+    tokenizer = trained(Config(model=kind, size=400))
+    counts = []
+    for gone in [piece for piece in tokenizer.vocabulary() if len(piece) == 2 and piece not in NAMES][:40]:
+        edited = edit(tokenizer, remove=[gone])
+        alone = {p for p in edited.tokenizer.vocabulary() if len(p) > 1 and len(tokenizer.model_ids(p)) == 1}
+        broken = {piece for piece in alone if piece not in NAMES and len(edited.tokenizer.model_ids(piece)) > 1}
+        assert set(edited.stranded) == broken
+        counts.append(len(broken))
+    assert max(counts) > 1  # also tokens that need the removed one only on the way
+
+
 def test_adding_and_removing_the_same_gives_the_same_cuts(trained):
     for config in WORDY:
         tokenizer = trained(config)

@@ -35,10 +35,10 @@ def clean(
     languages: Annotated[
         str | None, typer.Option(help="en=FILE,de=FILE to learn from, a folder of them, or a file saved before.")
     ] = None,
-    confidence: Annotated[float, typer.Option(help="Least probability of the language.")] = 0.5,
+    confidence: Annotated[float | None, typer.Option(help="Least probability of the language: 0.5.")] = None,
     save_languages: Annotated[Path | None, typer.Option(help="Keep what was learnt of the languages.")] = None,
     keep_words: Annotated[Path | None, typer.Option(help="Keep what has words of this list, one a line.")] = None,
-    keep_least: Annotated[int, typer.Option(min=1, help="So many different ones.")] = 1,
+    keep_least: Annotated[int | None, typer.Option(min=1, help="So many different ones: 1.")] = None,
     drop_words: Annotated[Path | None, typer.Option(help="Drop what has any word of this list.")] = None,
     stop_words: Annotated[str | None, typer.Option(help="A list, or a number: so many commonest words.")] = None,
     min_stop: Annotated[float, typer.Option(help="Least share of stop words.")] = 0.0,
@@ -46,8 +46,8 @@ def clean(
     drop_stop_words: Annotated[bool, typer.Option("--drop-stop-words", help="Take them out of the text.")] = False,
     exact: Annotated[bool, typer.Option("--exact", help="Drop what came before, to the letter.")] = False,
     near: Annotated[float | None, typer.Option(help="Drop what is as similar as this to one before: 0.8.")] = None,
-    shingle: Annotated[int, typer.Option(min=1, help="Words in the runs that --near compares.")] = 5,
-    hashes: Annotated[int, typer.Option(min=1, help="Of a signature; more make --near more exact.")] = 128,
+    shingle: Annotated[int | None, typer.Option(min=1, help="Words in the runs that --near compares: 5.")] = None,
+    hashes: Annotated[int | None, typer.Option(min=1, help="More make --near more exact: 128.")] = None,
     segment: Annotated[str | None, typer.Option(help="Blanks between words: chinese or japanese.")] = None,
     lower: Annotated[str, typer.Option(help="How words are compared: no, yes or turkish lower case.")] = "yes",
     document: Annotated[str, typer.Option(help="What a document is: auto, file, paragraph or line.")] = "auto",
@@ -59,6 +59,7 @@ def clean(
 ) -> None:
     """Clean a text: filters with a count of what each dropped."""
     asked = SimpleNamespace(**locals())
+    _check_partners(asked)
     source = _source(asked)
     wording = _wording(asked)
     filters = _filters(asked, source, wording)
@@ -71,7 +72,8 @@ def _run(asked: SimpleNamespace, source: Source, filters: list[Filter], wording:
     from firth.data.writing import writing
     from firth.text.cleaning import clean as cleaning
 
-    cleaned = cleaning(_placed(source), filters, wording=wording, samples=asked.samples, seed=asked.seed)
+    documents = _placed(source, asked.document)
+    cleaned = cleaning(documents, filters, wording=wording, samples=asked.samples, seed=asked.seed)
     with writing(asked.out, asked.document) as writer:
         for text in cleaned:
             writer.write(text)
@@ -81,6 +83,18 @@ def _run(asked: SimpleNamespace, source: Source, filters: list[Filter], wording:
 
 
 # --- what was asked for -------------------------------------------------------------------------------------------
+
+
+_PARTNERS = {"save_languages": "languages", "confidence": "language", "keep_least": "keep_words", "shingle": "near",
+             "hashes": "near"}  # fmt: skip
+
+
+def _check_partners(asked: SimpleNamespace) -> None:
+    """An option that does nothing by itself is a mistake."""
+    for name, partner in _PARTNERS.items():
+        if getattr(asked, name) is not None and getattr(asked, partner) is None:
+            option, other = (f"--{key.replace('_', '-')}" for key in (name, partner))
+            raise FirthError(f"{option} does nothing without {other}", do=f"give {other} too, or leave {option} out")
 
 
 def _source(asked: SimpleNamespace) -> Source:
@@ -110,21 +124,29 @@ def _wording(asked: SimpleNamespace) -> Wording:
 
 
 def _filters(asked: SimpleNamespace, source: Source, wording: Wording) -> list[Filter]:
-    """The cheap ones first, duplicates last; lengths are those of the text that is written."""
+    """Segmenting, the cheap ones, then duplicates; lengths are those of the text that is written."""
     from firth.text import filters as f
 
-    if (asked.languages or asked.save_languages) and not asked.language:
+    if asked.languages and not asked.language:
         raise FirthError("which language to keep is not said", where="--languages", do="give --language NAME")
     stop, taken = _stop_filters(asked, source, wording)
-    content = [f.InLanguage(_several(asked.language), _identifier(asked), asked.confidence)] if asked.language else []
-    content += stop
-    content += [f.HasWords(_list(asked.keep_words), asked.keep_least)] if asked.keep_words else []
+    content = [*_in_language(asked), *stop]
+    content += [f.HasWords(_list(asked.keep_words), asked.keep_least or 1)] if asked.keep_words else []
     content += [f.LacksWords(_list(asked.drop_words))] if asked.drop_words else []
     repeated = [f.NotSeen()] if asked.exact else []
-    repeated += [f.NotNear(asked.near, asked.shingle, asked.hashes)] if asked.near is not None else []
+    repeated += [f.NotNear(asked.near, asked.shingle or 5, asked.hashes or 128)] if asked.near is not None else []
     lengths = _lengths(asked)
     first, then = (content, lengths) if taken else (lengths, content)
-    return [*first, *taken, *then, *repeated, *([f.Spaced()] if asked.segment else [])]
+    return [*([f.Spaced()] if asked.segment else []), *first, *taken, *then, *repeated]
+
+
+def _in_language(asked: SimpleNamespace) -> list[Filter]:
+    from firth.text.filters import InLanguage
+
+    if not asked.language:
+        return []
+    confidence = 0.5 if asked.confidence is None else asked.confidence
+    return [InLanguage(_several(asked.language), _identifier(asked), confidence)]
 
 
 def _lengths(asked: SimpleNamespace) -> list[Filter]:
@@ -163,7 +185,12 @@ def _identifier(asked: SimpleNamespace) -> Identifier:
     if not asked.languages:
         return ReadyMade()
     if "=" not in asked.languages and Path(asked.languages).is_file():
+        if asked.save_languages:
+            do = "leave --save-languages out, or give texts to learn from: --languages en=FILE,de=FILE"
+            raise FirthError("nothing is learnt, so there is nothing to save", where=asked.languages, do=do)
         return Languages.load(asked.languages)
+    if asked.save_languages:
+        files.destination(asked.save_languages)  # told before the learning, not after it
     found = Languages.train(_texts_of_languages(asked))
     if asked.save_languages:
         files.replace_file(asked.save_languages, found.to_json().encode())
@@ -171,7 +198,7 @@ def _identifier(asked: SimpleNamespace) -> Identifier:
 
 
 def _texts_of_languages(asked: SimpleNamespace) -> dict[str, Source]:
-    """The texts behind en=FILE,de=FILE, or behind a folder with a file or folder for each language."""
+    """The texts behind en=FILE,de=FILE, or behind a folder with files or folders for each language."""
     from firth.config import schema
 
     folder = Path(asked.languages)
@@ -184,7 +211,10 @@ def _texts_of_languages(asked: SimpleNamespace) -> dict[str, Source]:
             do = "write --languages en=english.txt,de=german.txt, or name a folder or a saved file"
             raise FirthError(f"{'='.join(pair)!r} is neither LANGUAGE=FILE nor a file", where="--languages", do=do)
     data = schema.Text(encoding=asked.encoding, errors=asked.errors)
-    return {name: _open([path], data) for name, path in pairs}
+    paths: dict[str, list[str]] = {}
+    for name, path in pairs:
+        paths.setdefault(name.strip(), []).append(path)
+    return {name: _open(several, data) for name, several in paths.items()}
 
 
 def _several(names: str) -> tuple[str, ...]:
@@ -200,9 +230,10 @@ def _list(path: str | Path) -> tuple[str, ...]:
 # --- on the way, and at the end -----------------------------------------------------------------------------------
 
 
-def _placed(source: Source) -> Iterator[tuple[str, str]]:
-    """The documents with their places; on a terminal, a line tells how many there were."""
+def _placed(source: Source, unit: str) -> Iterator[tuple[str, str]]:
+    """The documents as they would be written, with their places; on a terminal, a line tells how many there were."""
     from firth.data.reading import no_text
+    from firth.data.writing import plain
 
     begun = told = time.monotonic()
     seen, live = 0, sys.stderr.isatty()
@@ -213,7 +244,7 @@ def _placed(source: Source) -> Iterator[tuple[str, str]]:
             if live and (now := time.monotonic()) - told > _MOMENT:
                 told = now
                 print(f"\r{seen:,} documents, {seen / (now - begun):,.0f} a second ", end="", file=sys.stderr)
-            yield f"{shown}, document {number:,}", document
+            yield f"{shown}, document {number:,}", plain(document, unit)
     if live:
         print("\r\x1b[K", end="", file=sys.stderr)
     if not seen:
@@ -222,6 +253,7 @@ def _placed(source: Source) -> Iterator[tuple[str, str]]:
 
 def _tell(cleaned: Cleaned, asked: SimpleNamespace, file: Any) -> None:
     from firth.cli.tables import show
+    from firth.counts.width import plain
 
     report = {**cleaned.report(), "out": str(asked.out)}
     if asked.as_json:
@@ -230,9 +262,10 @@ def _tell(cleaned: Cleaned, asked: SimpleNamespace, file: Any) -> None:
     seen = max(1, cleaned.seen)
     rows = [(tally.name, f"{tally.dropped:,}", f"{tally.dropped / seen:.1%}") for tally in cleaned.tallies]
     show([dict(zip(("filter", "dropped", "share"), row, strict=True)) for row in rows], file)
-    print(f"{cleaned.seen:,} documents read, {cleaned.kept:,} kept ({cleaned.kept / seen:.1%})", file=file)
+    documents = f"{cleaned.seen:,} document{'s' * (cleaned.seen != 1)}"
+    print(f"{documents} read, {cleaned.kept:,} kept ({cleaned.kept / seen:.1%})", file=file)
     for tally in cleaned.tallies:
         if tally.samples:
             print(f'\ndropped by "{tally.name}"', file=file)
         for sample in tally.samples:
-            print(f"  {sample.place}: {sample.text}", file=file)
+            print(f"  {plain(sample.place)}: {plain(sample.text)}", file=file)

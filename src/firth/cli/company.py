@@ -14,6 +14,7 @@ from firth.errors import FirthError
 
 if TYPE_CHECKING:
     from firth.counts import Collocate, Concordance, Index, Keyness, Keyword
+    from firth.counts.collocations import Company
 
 TEXT = Annotated[str, typer.Option(help="Files, folders, -, python-docs or world; several with commas.")]
 COLUMN = Annotated[str, typer.Option(help="The text is a TSV, CSV or JSONL table, and this its column of text.")]
@@ -39,7 +40,7 @@ def company(
     by: Annotated[str, typer.Option(help="Lines by this column first, such as author or file.")] = "",
     limit: Annotated[int, typer.Option(help="Lines, and words of company.")] = 20,
     sample: Annotated[bool, typer.Option("--sample", help="Lines drawn at random instead of the first.")] = False,
-    seed: Annotated[int, typer.Option(help="Of the draw.")] = 1,
+    seed: Annotated[int, typer.Option(min=0, help="Of the draw.")] = 1,
     measure: Annotated[
         str, typer.Option(help="log-likelihood, t-score, pmi, pmi2, pmi3, npmi, count or dispersion.")
     ] = "log-likelihood",
@@ -60,28 +61,40 @@ def company(
     from firth.counts import concordance
     from firth.counts.collocations import company as near_words
     from firth.counts.collocations import rank
-    from firth.counts.keyness import company_keyness
     from firth.counts.query import require
+    from firth.counts.width import plain
     from firth.report.company import company_page
 
     settings = {"column": column, "split": split, "ignore_case": ignore_case, "document": document, "errors": errors,
                 "encoding": encoding}  # fmt: skip
+    check_page(html)
     index = opened(text, where, settings)
     here, there = sides(index, against, settings) if against else (index, None)
     query = require(here, word)
     found = concordance(here, query, width=width, sort=sort, by=by, limit=limit, sample=sample, seed=seed)
     near = near_words(here, query, window=window, side=side)
     collocates = rank(here, near, measure, min_count, limit)
-    key = None
-    if there is not None:
-        far = near_words(there, require(there, word), window=window, side=side)
-        key = company_keyness(here, near, there, far, min_count=min_count, limit=limit)
+    key = _compared(here, near, there, word, {"window": window, "side": side}, min_count, limit) if there else None
     if html:
         write(html, company_page(found, collocates, here.text, measure, key, there.text if there else ""))
     if as_json:
         _print_json(found, collocates, key, measure)
     else:
         _print(found, collocates, here, measure, key)
+    if there and key is None:
+        note = f"{plain(word)!r} does not occur in {plain(there.text)}, so there is nothing to compare"
+        print(note, file=sys.stderr if as_json else sys.stdout)
+
+
+def _compared(
+    here: Index, near: Company, there: Index, word: str, places: dict[str, Any], min_count: int, limit: int
+) -> Keyness | None:
+    """The company in two texts compared; None if the other text has no such word."""
+    from firth.counts.collocations import company as near_words
+    from firth.counts.keyness import company_keyness
+
+    far = near_words(there, word, **places)
+    return company_keyness(here, near, there, far, min_count=min_count, limit=limit) if far.hits else None
 
 
 def opened(text: str, where: str, settings: dict[str, Any]) -> Index:
@@ -127,6 +140,14 @@ def teller(what: str) -> Any:
     return tell
 
 
+def check_page(path: Path | None) -> None:
+    """An error now, not after the counting, if the page could not be written."""
+    from firth.runs import files
+
+    if path:
+        files.destination(path)
+
+
 def write(path: Path, page: str) -> None:
     """The page in its file."""
     from firth.runs import files
@@ -136,20 +157,25 @@ def write(path: Path, page: str) -> None:
 
 def keywords(words: tuple[Keyword, ...]) -> list[dict[str, str]]:
     """Rows of a table of typical words."""
+    from firth.counts.width import plain
+
     return [
-        {"word": k.word, "count": f"{k.count:,}", "other text": f"{k.other:,}",
-         "log-likelihood": f"{k.log_likelihood:,.1f}", "log ratio": f"{k.log_ratio:.2f}",
-         "%DIFF": f"{k.difference:,.0f}", "dispersion": f"{k.dispersion:.2f}"}
+        {"word": plain(k.word), "count": f"{k.count:,}", "other text": f"{k.other:,}",
+         "log-likelihood": f"{k.log_likelihood:z,.1f}", "log ratio": f"{k.log_ratio:z.2f}",
+         "%DIFF": f"{k.difference:z,.0f}", "dispersion": f"{k.dispersion:z.2f}"}
         for k in words
     ]  # fmt: skip
 
 
 def _print(found: Concordance, collocates: list[Collocate], index: Index, measure: str, key: Keyness | None) -> None:
+    from firth.counts.width import plain
+
     of = f"{len(found.lines):,} of {found.total:,}" if len(found.lines) < found.total else f"{found.total:,}"
-    print(f"{found.query}: {of} places in {index.text} ({index.size:,} words)\n\n{found}\n")
+    places = f"{of} place{'s' * (found.total != 1)}"
+    print(f"{plain(found.query)}: {places} in {plain(index.text)} ({index.size:,} words)\n\n{found}\n")
     show([
-        {"company": c.word, "count": f"{c.count:,}", "in all": f"{c.total:,}", "by chance": f"{c.expected:,.1f}",
-         measure: f"{c.score:,.2f}", "dispersion": f"{c.dispersion:.2f}"}
+        {"company": plain(c.word), "count": f"{c.count:,}", "in all": f"{c.total:,}", "by chance": f"{c.expected:,.1f}",
+         measure: f"{c.score:z,.2f}", "dispersion": f"{c.dispersion:z.2f}"}
         for c in collocates
     ])  # fmt: skip
     if not collocates:

@@ -10,6 +10,7 @@ from typing import Annotated, Any
 import typer
 
 from firth.cli import company as words
+from firth.cli import tokenfiles
 from firth.cli.tables import show
 
 
@@ -25,7 +26,7 @@ def stats(
         "log-likelihood"
     ),
     min_count: Annotated[int, typer.Option(help="Rarer words are left out of the comparison.")] = 5,
-    limit: Annotated[int, typer.Option(help="Words of the comparison.")] = 20,
+    limit: Annotated[int, typer.Option(min=1, help="Words of the comparison.")] = 20,
     ignore_case: words.IGNORE_CASE = False,
     split: words.SPLIT = "words",
     document: words.DOCUMENT = "auto",
@@ -36,11 +37,13 @@ def stats(
 ) -> None:
     """Count tokens, types, sentence lengths; Zipf and Heaps curves; compare two texts."""
     from firth.counts import keyness, statistics
+    from firth.counts.width import plain
     from firth.report.company import statistics_page, summary
 
     settings = {"column": column, "split": split, "ignore_case": ignore_case, "document": document, "errors": errors,
                 "encoding": encoding}  # fmt: skip
-    opened = _tokenizer(tokenizer)
+    words.check_page(html)
+    opened = tokenfiles.load(tokenizer) if tokenizer else None
     index = words.opened(text, where, settings)
     here, there = words.sides(index, against, settings) if against else (index, None)
     found = statistics(here, tokenizer=opened, told=words.teller("reading"))
@@ -52,18 +55,10 @@ def stats(
         return
     for name, value in summary(found).items():
         print(f"{name:<18} {value}")
-    print(f"{'commonest':<18} {'  '.join(f'{word} {count:,}' for word, count in found.common[:10])}")
+    print(f"{'commonest':<18} {'  '.join(f'{plain(word)} {count:,}' for word, count in found.common[:10])}")
     for title, rows in (("more here", key.here), ("more there", key.there)) if key else ():
         print(f"\n{title}")
         show(words.keywords(rows)) if rows else print("none")
-
-
-def _tokenizer(path: Path | None) -> Any:
-    from firth.text.tokenizer import Tokenizer
-
-    if path is None:
-        return None
-    return Tokenizer.load(path / "tokenizers" / "text.json" if path.is_dir() else path)
 
 
 def _print_json(found: Any, key: Any) -> None:

@@ -20,6 +20,7 @@ def bring(
     from firth.runs import files
     from firth.text.files import read
 
+    files.destination(out)
     made = read(source)
     files.replace_file(out, made.to_json().encode())
     print(f"{out}: {made.kind}, {made.size:,} tokens, sha256 {made.hash[:12]}")
@@ -36,6 +37,7 @@ def export(
 
     written = convert(load(tokenizer), to)
     if "" not in written.contents:
+        files.require_folder(out.parent)
         files.make_folder(out)
     for name, content in written.contents.items():
         place = out / name if name else out
@@ -59,6 +61,7 @@ def edit(
     added, removed = _words(add, add_file), _words(remove, remove_file)
     if not added and not removed:
         raise FirthError("nothing to add or remove", do="give --add, --remove, --add-file or --remove-file")
+    files.require_folder(out.parent)
     if tokenizer.is_dir():
         from firth.families.surgery import edit_run
 
@@ -71,7 +74,7 @@ def edit(
     size = len(edited.tokenizer.vocabulary())
     print(f"{out}: {size:,} tokens, {len(edited.added)} added, {len(edited.removed)} removed")
     if edited.stranded:
-        print(f"note: no text becomes {_some(edited.stranded)} any more, since their parts are gone")
+        print(f"note: no text becomes {_some(edited.stranded)} any more, for want of a part that was removed")
 
 
 def load(path: Path):

@@ -46,6 +46,7 @@ def train(
 
     config = core.override(schema.Tokenizer(), [f"model={model}", f"size={size}", *(settings or [])])
     data = core.override(schema.Text(), [f"text={text}", f"encoding={encoding}", f"errors={errors}"])
+    files.destination(out)  # told before the training, not after it
     made = Tokenizer.train(config, open_source(data.text, data, default_cache() / "spool"))
     files.replace_file(out, made.to_json().encode())
     print(f"{out}: {made.size:,} tokens, sha256 {made.hash[:12]}")

@@ -43,11 +43,11 @@ class Concordance:
     def rows(self) -> list[str]:
         """The lines one under the other, the words in one column."""
         middle = max((width(line.word) for line in self.lines), default=0)
-        label = max((width(line.values[self.by]) for line in self.lines), default=0) if self.by else 0
+        label = max((width(plain(line.values[self.by])) for line in self.lines), default=0) if self.by else 0
         return [self._row(line, middle, min(label, 24)) for line in self.lines]
 
     def _row(self, line: Line, middle: int, label: int) -> str:
-        before = f"{pad(head(line.values[self.by], label), label)}  " if self.by else ""
+        before = f"{pad(head(plain(line.values[self.by]), label), label)}  " if self.by else ""
         return f"{before}{pad(line.left, self.columns, left=True)}  {pad(line.word, middle)}  {line.right}".rstrip()
 
 

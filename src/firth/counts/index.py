@@ -8,6 +8,7 @@ import re
 import threading
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
+from difflib import get_close_matches
 from functools import cached_property
 from pathlib import Path
 from typing import Any
@@ -26,6 +27,7 @@ from firth.text import split
 
 FORMAT = 1
 CHUNK = 1 << 20  # words or hits looked at in one go
+_LISTED, _COMPARED = 20, 20_000  # values of a column
 
 
 @dataclass(frozen=True)
@@ -76,8 +78,7 @@ class Index:
             raise unknown("column", column, self.columns, where=self.text)
         found = self.columns[column]
         if value not in found.values:
-            known = found.values if len(found.values) <= 20 else found.values[:20]
-            raise unknown(f"value of {column}", value, known, where=self.text)
+            raise _unknown_value(column, value, found.values, self.text)
         same = found.of == found.values.index(value)
         chosen = ~same if other else same
         chosen = chosen if self.chosen is None else chosen & self.chosen
@@ -158,6 +159,15 @@ class Index:
     def cut(self, start: int, stop: int) -> str:
         """The text between two bytes; a character cut through is left out."""
         return self.content[start:stop].tobytes().decode(errors="ignore")
+
+
+def _unknown_value(column: str, value: str, known: tuple[str, ...], where: str) -> FirthError:
+    """The error for a value that no document has; of very many values it lists some, and says so."""
+    near = get_close_matches(value, known[:_COMPARED], n=1, cutoff=0.5)
+    if near or len(known) <= _LISTED:
+        return unknown(f"value of {column}", value, near or known, where=where)
+    do = f"known: {', '.join(known[:_LISTED])} and {len(known) - _LISTED:,} others"
+    return FirthError(f"unknown value of {column} {value!r}", where=where, do=do)
 
 
 def index(

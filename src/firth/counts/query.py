@@ -6,6 +6,7 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 from difflib import get_close_matches
+from unicodedata import normalize
 
 import numpy as np
 
@@ -15,6 +16,7 @@ from firth.text import split
 
 _STAR = re.compile(r"(?<!\\)\*")
 _FEW = 20_000  # words compared with one that is not there
+_LONGEST = 64  # characters of a word that others are compared with
 
 
 @dataclass(frozen=True, eq=False)
@@ -96,9 +98,11 @@ def require(index: Index, text: str) -> Query:
 
 
 def nearest(index: Index, word: str, count: int = 3) -> list[str]:
-    """The commonest words one letter away, else other case, else similar beginnings."""
-    names = index.names
-    found = set()
+    """The same word in another normal form, the commonest words one letter away or of other case, else similar ones."""
+    if len(word) > _LONGEST:
+        return []
+    names, word = index.names, word.casefold() if index.ignore_case else word
+    found: set[int] = set()
     for at in range(len(word) + 1):
         before, after = re.escape(word[:at]), word[at:]
         found.update(names.matching(word[:at], f"{before}[^\n]?{re.escape(after)}").tolist())
@@ -108,8 +112,9 @@ def nearest(index: Index, word: str, count: int = 3) -> list[str]:
             found.update(names.matching(word[:at], before + re.escape(after[1] + after[0] + after[2:])).tolist())
     for other in (word.lower(), word.capitalize(), word.upper()):
         found.update(n for n in [names.find(other)] if n is not None)
-    if found:
-        ordered = sorted(found, key=lambda n: (-int(names.counts[n]), n))
+    same = {n for form in ("NFC", "NFD") for n in [names.find(normalize(form, word))] if n is not None}
+    if found := found | same:
+        ordered = sorted(found, key=lambda n: (n not in same, -int(names.counts[n]), n))
         return [names.word(n) for n in ordered[:count]]
     alike = names.beginning(word[:2])
     alike = alike[np.argsort(-names.counts[alike], kind="stable")[:_FEW]]

@@ -4,17 +4,19 @@ from __future__ import annotations
 
 import hashlib
 import json
+import sys
+import sysconfig
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import NamedTuple, Protocol
 
 from firth.config.schema import Text
-from firth.data import lines
+from firth.data import lines, python_docs
 from firth.data.cache import default_cache
 from firth.data.formats.tables import Json, JsonLines, Table
 from firth.data.packed import reading
-from firth.data.reading import LARGE, TextFile, no_text
+from firth.data.reading import LARGE, TextFile, check_encoding, no_text
 from firth.data.sources import PythonDocs, Source, WorldText, kept, open_source
 from firth.errors import FirthError, unknown
 
@@ -62,12 +64,18 @@ class Files:
         return hashlib.sha256(json.dumps([self.source.fingerprint(), *self._names()]).encode()).hexdigest()
 
     def stamp(self) -> list[Stamp] | None:
-        """One entry a file; the built-in texts have none."""
+        """One entry a file, and one for the text of Python; other built-in texts have none."""
         config = self.source.config
         settings = json.dumps([config.document, config.encoding, config.errors, config.long_lines, self._names()])
-        if not all(isinstance(part, TextFile) for part in self.source.parts):
-            return None
-        return [_stamp(part.path, f"{part.alone} {settings}") for part in self.source.parts]
+        found = []
+        for part in self.source.parts:
+            if isinstance(part, PythonDocs):
+                found.append(_python_stamp(settings))
+            elif isinstance(part, TextFile):
+                found.append(_stamp(part.path, f"{part.alone} {settings}"))
+            else:
+                return None
+        return found
 
     def describe(self) -> str:
         return self.source.describe()
@@ -115,6 +123,13 @@ def _stamp(path: Path, settings: str) -> Stamp:
     return Stamp(str(path.absolute()), found.st_size, found.st_mtime_ns / 1e9, f"{found.st_ino} {settings}")
 
 
+def _python_stamp(settings: str) -> Stamp:
+    """One version of Python in one place has one text, as long as the code that takes it out is the same."""
+    library = Path(sysconfig.get_paths()["stdlib"])
+    topics = (library / "pydoc_data" / "topics.py").exists()  # some distributions ship it apart
+    return _stamp(Path(python_docs.__file__), f"python-docs {sys.version} {library} {topics} {settings}")
+
+
 def open_texts(names: Sequence[str] | str, config: Text | None = None, *, column: str = "") -> Texts:
     """Texts by name (files, folders, -, python-docs, world); with `column`, a table that has its text there."""
     names = [names] if isinstance(names, str) else list(names)
@@ -122,7 +137,19 @@ def open_texts(names: Sequence[str] | str, config: Text | None = None, *, column
         return Files(open_source(names, config or Text(), default_cache() / "spool"))
     if len(names) != 1:
         raise FirthError(f"{len(names)} texts", where=", ".join(names), do="with --column, give one table")
+    _check_settings(config or Text())
     return _open_table(Path(names[0]), column)
+
+
+def _check_settings(config: Text) -> None:
+    """What says how plain text is read says nothing about a table."""
+    plain = Text()
+    utf8 = check_encoding(config.encoding) == check_encoding(plain.encoding)
+    same = {"encoding": utf8, "errors": config.errors == plain.errors, "document": config.document == plain.document}
+    for name, is_same in same.items():
+        if not is_same:
+            do = "tables are UTF-8, and a row is a document: save it so, or leave the option out"
+            raise FirthError(f"--{name} does nothing with --column", do=do)
 
 
 def keep_texts(documents: Iterable[str]) -> Texts:
@@ -131,11 +158,14 @@ def keep_texts(documents: Iterable[str]) -> Texts:
 
 
 def _open_table(path: Path, column: str) -> Rows:
-    """TSV (in which a quotation mark is text), CSV or JSON lines, told apart by the first line."""
+    """TSV (in which a quotation mark is text), CSV or JSON lines, told apart by the first line.
+
+    Where that is a single name, the table is a TSV, unless the file's name says CSV."""
     head = next(lines.lines(path), (0, ""))[1]
+    endings = {ending.lower() for ending in path.suffixes}
     if head.lstrip().startswith("{"):
         reader = JsonLines(extra="keep", missing="null")
-    elif "\t" in head:
+    elif "\t" in head or endings & {".tsv", ".tab"} or ("," not in head and ".csv" not in endings):
         reader = Table(header="yes")
     else:
         reader = Table(separator=",", header="yes", quotes="csv")

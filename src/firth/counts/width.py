@@ -24,6 +24,8 @@ def width(text: str) -> int:
 def _columns(character: str) -> int:
     if combining(character) or category(character) in ("Mn", "Me", "Cf"):
         return 0
+    if "\u1160" <= character <= "\u11ff" or "\ud7b0" <= character <= "\ud7ff":
+        return 0  # vowels and finals of decomposed Korean, which join the consonant before them
     return 2 if east_asian_width(character) in "WF" else 1
 
 

@@ -16,12 +16,18 @@ _STYLE = """
 body { max-width: 68rem; }
 th { text-align: left; font-weight: 600; padding: .25rem .75rem .25rem 0; border-bottom: 1px solid var(--line); }
 td:first-child { color: var(--ink); } .number, .kwic td:first-child.left { text-align: right; }
-.kwic { table-layout: fixed; font-size: .85rem; }
+td.number { white-space: nowrap; }
+.kwic { font-size: .85rem; }
 .kwic td { white-space: nowrap; overflow: hidden; padding: .1rem .3rem; }
+.kwic .left, .kwic .right { width: 50%; max-width: 0; } /* the words found take what they need, the sides the rest */
 .kwic .left { text-align: right; direction: rtl; } .kwic .left bdi { direction: ltr; unicode-bidi: isolate; }
-.kwic .by { color: var(--soft); text-overflow: ellipsis; }
+.kwic .by { color: var(--soft); text-overflow: ellipsis; max-width: 8rem; }
 .kwic .word { font-weight: 600; text-align: center; }
 .two { display: grid; grid-template-columns: 1fr 1fr; gap: 2rem; } p { color: var(--soft); }
+@media (max-width: 60rem) {
+  body { font-size: .85rem; } .kwic { font-size: .75rem; } .two { grid-template-columns: 1fr; gap: 0; }
+  th, td { padding-right: .4rem; }
+}
 """
 
 
@@ -34,11 +40,8 @@ def company_page(
     other: str = "",
 ) -> str:
     """The page of `firth company`."""
-    shown = (
-        f"{len(found.lines):,} of {found.total:,} places"
-        if len(found.lines) < found.total
-        else f"{found.total:,} places"
-    )
+    of = f"{len(found.lines):,} of " if len(found.lines) < found.total else ""
+    shown = f"{of}{found.total:,} place{'s' * (found.total != 1)}"
     body = [
         f"<h1>{escape(found.query)}</h1><p>{shown} in {escape(text)}</p>",
         _kwic(found),
@@ -46,6 +49,7 @@ def company_page(
         _table([[c.word, c.count, c.total, c.expected, c.score, c.dispersion] for c in collocates],
                ("word", "count", "in all", "by chance", measure, "dispersion")),
         *_keys(key, f"near it in {text}", f"near it in {other}"),
+        f"<p>It does not occur in {escape(other)}.</p>" if other and key is None else "",
     ]  # fmt: skip
     return sheet(found.query, body, _STYLE)
 
@@ -97,17 +101,14 @@ def _spread(found: Lengths, unit: str) -> str:
 
 
 def _kwic(found: Concordance) -> str:
-    longest = max((len(line.word) for line in found.lines), default=0)
-    label = "<col style='width:12%'>" if found.by else ""
-    columns = f"<colgroup>{label}<col><col style='width:{longest + 2}ch'><col></colgroup>"
-    return f'<table class="kwic">{columns}{"".join(_row(line, found.by) for line in found.lines)}</table>'
+    return f'<table class="kwic">{"".join(_row(line, found.by) for line in found.lines)}</table>'
 
 
 def _row(line: Line, by: str) -> str:
     label = f'<td class="by">{escape(line.values[by])}</td>' if by else ""
     return (
         f'<tr>{label}<td class="left"><bdi>{escape(line.left)}</bdi></td>'
-        f'<td class="word">{escape(line.word)}</td><td>{escape(line.right)}</td></tr>'
+        f'<td class="word">{escape(line.word)}</td><td class="right">{escape(line.right)}</td></tr>'
     )
 
 
@@ -125,7 +126,7 @@ def _number(place: int) -> str:
 
 
 def _shown(value: object) -> str:
-    return f"{value:,}" if isinstance(value, int) else f"{value:,.2f}" if isinstance(value, float) else str(value)
+    return f"{value:,}" if isinstance(value, int) else f"{value:z,.2f}" if isinstance(value, float) else str(value)
 
 
 def _facts(rows: dict[str, str]) -> str:

@@ -17,6 +17,7 @@ from firth.text.normalise import normalise
 from firth.text.split import words as split_words
 
 SHOWN = 200  # characters of a sample
+SENTENCE_MARKS = frozenset(".!?…؟۔।॥。！？｡")
 Lower = Literal["no", "yes", "turkish"]
 
 
@@ -31,9 +32,13 @@ class Wording:
         if self.lower not in get_args(Lower):
             raise unknown("lower case", self.lower, get_args(Lower))
 
+    def pieces(self, text: str) -> list[str]:
+        """The words and marks in one spelling."""
+        return self.cut(self.fold(text))
+
     def words(self, text: str) -> list[str]:
         """The words in one spelling, marks left out."""
-        return [word for word in self.cut(self.fold(text)) if is_word(word)]
+        return list(filter(is_word, self.pieces(text)))
 
     def fold(self, text: str) -> str:
         """The text in one spelling of case and apostrophes."""
@@ -45,6 +50,11 @@ def is_word(piece: str) -> bool:
     return piece[0].isalnum()
 
 
+def is_of_phrases(piece: str) -> bool:
+    """Whether a piece matters where phrases are looked for: words do, and the marks between sentences."""
+    return is_word(piece) or piece[0] in SENTENCE_MARKS
+
+
 @dataclass(frozen=True)
 class Passage:
     """A document on its way through the filters, and where it came from."""
@@ -54,9 +64,19 @@ class Passage:
     wording: Wording
 
     @cached_property
+    def pieces(self) -> list[str]:
+        """Its words and marks, found once for all filters."""
+        return self.wording.pieces(self.text)
+
+    @cached_property
     def words(self) -> list[str]:
-        """Its words, found once for all filters."""
-        return self.wording.words(self.text)
+        """Its words."""
+        return list(filter(is_word, self.pieces))
+
+    @cached_property
+    def phrases(self) -> list[str]:
+        """Its words, and the marks between its sentences."""
+        return list(filter(is_of_phrases, self.pieces))
 
 
 Check = Callable[[Passage], Passage | None]

@@ -2,6 +2,7 @@
 
 A document is the set of its runs of words (shingles). The share of equal places in two signatures estimates the
 Jaccard similarity of two such sets. Only signatures are kept, never texts: half a kilobyte to one for a document.
+A document is compared with every document it shares a band with: where all share some, the time is quadratic.
 """
 
 from __future__ import annotations
@@ -16,9 +17,11 @@ from firth.errors import FirthError
 HASHES = 128  # places of a signature; the standard error of an estimate is at most 0.5 / sqrt(128) = 0.044
 FOUND = 0.99  # the probability with which a pair right at the threshold becomes a candidate
 FIRST = 1024  # documents there is room for at first
+NEWEST = 128  # documents that are compared one and all, before they are put in order
 BLOCK = 4096  # shingles hashed at once: bounds the memory a long document takes
 
 Array = np.ndarray
+_DOCUMENT = np.uint64(0xFFFFFFFF)
 
 
 class Signer:
@@ -63,57 +66,58 @@ class Seen:
         self._signer, hashes = signer, signer.hashes
         self._enough = int(np.ceil(threshold * hashes - 1e-9))  # equal places
         self.bands, self.rows = banding(threshold, hashes)
-        self._band = np.arange(self.bands)
-        self._row_times = _mixed(np.arange(1, self.rows + 1, dtype=np.uint64)) | np.uint64(1)
+        self._times = _mixed(np.arange(self.bands * self.rows, dtype=np.uint64)).reshape(self.bands, -1) | np.uint64(1)
         self._signatures = np.zeros((FIRST, hashes), np.uint16)
-        self.count = 0
-        self._index()
+        self._tables: list[Array] = []  # of ordered documents, the largest first: see `_order`
+        self.count = self._ordered_count = 0
 
     def add(self, words: Sequence[str]) -> bool:
         """Whether the document is new; a new one is remembered."""
         signature = self._signer.sign(words)
-        slots = self._slots(signature[None])[0]
-        if self._is_near(signature, slots):
+        if self._is_near(signature):
             return False
         if self.count == len(self._signatures):
-            self._grow()
-            slots = self._slots(signature[None])[0]
+            self._signatures = np.concatenate([self._signatures, np.zeros_like(self._signatures)])
         self._signatures[self.count] = signature
-        self._before[self.count] = self._last[self._band, slots]
-        self._last[self._band, slots] = self.count
         self.count += 1
+        if self.count - self._ordered_count >= NEWEST:
+            self._order()
         return True
 
-    def _is_near(self, signature: Array, slots: Array) -> bool:
-        """Follows the chains of all bands side by side and checks every document on them."""
-        bands, here = self._band, self._last[self._band, slots]
-        while (on := here >= 0).any():
-            bands, here = bands[on], here[on]
-            if ((self._signatures[here] == signature).sum(axis=1) >= self._enough).any():
-                return True
-            here = self._before[here, bands]
-        return False
+    def _is_near(self, signature: Array) -> bool:
+        """Compares with the newest documents, and of the others with those that share a band, each once."""
+        newest = self._signatures[self._ordered_count : self.count]
+        return self._any_near(newest, signature) or self._any_near(self._candidates(signature), signature)
 
-    def _slots(self, signatures: Array) -> Array:
-        """(documents, bands) where in its band's table a signature belongs."""
+    def _any_near(self, signatures: Array, signature: Array) -> bool:
+        return bool((np.count_nonzero(signatures == signature, axis=1) >= self._enough).any())
+
+    def _candidates(self, signature: Array) -> Array:
+        """(candidates, hashes) the signatures that share a band with this one."""
+        low = self._keys(signature[None])
+        bounds = np.concatenate([low, low | _DOCUMENT])  # no document has the last number
+        found: list[Array] = []
+        for table in self._tables:
+            starts, ends = table.searchsorted(bounds)
+            found += [table[starts[band] : ends[band]] for band in np.flatnonzero(ends > starts)]
+        return self._signatures[np.unique(np.concatenate(found) & _DOCUMENT)] if found else self._signatures[:0]
+
+    def _keys(self, signatures: Array) -> Array:
+        """(documents, bands) 32 bits for each band, in the upper half."""
         used = signatures[:, : self.bands * self.rows].reshape(len(signatures), self.bands, self.rows)
-        keys = _mixed((used * self._row_times).sum(axis=2, dtype=np.uint64))
-        return (keys & np.uint64(self._last.shape[1] - 1)).astype(np.int64)
+        return _mixed((used * self._times).sum(axis=2, dtype=np.uint64)) & ~_DOCUMENT
 
-    def _grow(self) -> None:
-        self._signatures = np.concatenate([self._signatures, np.zeros_like(self._signatures)])
-        self._index()
+    def _order(self) -> None:
+        """Puts the newest into a table of their own: sorted keys, each with its document in the lower half.
 
-    def _index(self) -> None:
-        """Tables twice as long as the room for documents: the last document of each slot, and the one before each."""
-        room = len(self._signatures)
-        self._last = np.full((self.bands, 2 * room), -1, np.int32)
-        self._before = np.full((room, self.bands), -1, np.int32)
-        for start in range(0, self.count, FIRST):
-            slots = self._slots(self._signatures[start : min(start + FIRST, self.count)])
-            for document, row in enumerate(slots, start):
-                self._before[document] = self._last[self._band, row]
-                self._last[self._band, row] = document
+        Tables of about one size are made one, so that there are few of them and no key is sorted often."""
+        documents = np.arange(self._ordered_count, self.count, dtype=np.uint64)
+        keys = self._keys(self._signatures[self._ordered_count : self.count]) | documents[:, None]
+        table = np.sort(keys, axis=None)
+        while self._tables and len(self._tables[-1]) <= 4 * len(table):
+            table = np.sort(np.concatenate([self._tables.pop(), table]))
+        self._tables.append(table)
+        self._ordered_count = self.count
 
 
 def banding(threshold: float, hashes: int = HASHES) -> tuple[int, int]:

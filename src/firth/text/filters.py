@@ -13,6 +13,7 @@ from firth.text.language import Identifier
 from firth.text.lists import PhraseTable, without
 from firth.text.patterns import MARKS, SPACE
 
+_CUTS = 8  # a line is cut into words so often at most
 _ASCII_NO_LETTERS = bytes(code for code in range(128) if not chr(code).isalpha())
 _NOT_ASCII = re.compile(r"[^\0-\x7f]+")
 _NO_LETTER = re.compile(rf"[\d_{SPACE}{MARKS}]+")
@@ -107,7 +108,7 @@ def letter_share(text: str) -> float:
 
 @dataclass(frozen=True)
 class InLanguage:
-    """Keeps texts that are in one of the languages, with at least this confidence."""
+    """Keeps texts that are in one of the languages, with some confidence and at least this."""
 
     languages: tuple[str, ...]
     identifier: Identifier
@@ -128,7 +129,7 @@ class InLanguage:
 
     def _is_in(self, passage: Passage) -> bool:
         language, confidence = self.identifier.identify(passage.text)
-        return language in self.languages and confidence >= self.least
+        return language in self.languages and confidence > 0 and confidence >= self.least
 
 
 @dataclass(frozen=True)
@@ -144,7 +145,7 @@ class HasWords:
 
     def start(self, wording: Wording) -> Check:
         table = PhraseTable(self.entries, wording)
-        return _keep_if(lambda passage: len(table.different(passage.words)) >= self.least)
+        return _keep_if(lambda passage: len(table.different(passage.phrases)) >= self.least)
 
 
 @dataclass(frozen=True)
@@ -159,7 +160,7 @@ class LacksWords:
 
     def start(self, wording: Wording) -> Check:
         table = PhraseTable(self.entries, wording)
-        return _keep_if(lambda passage: next(table.matches(passage.words), None) is None)
+        return _keep_if(lambda passage: next(table.matches(passage.phrases), None) is None)
 
 
 @dataclass(frozen=True)
@@ -181,7 +182,7 @@ class StopWordShare:
 
     def start(self, wording: Wording) -> Check:
         table = PhraseTable(self.entries, wording)
-        return _keep_if(lambda passage: self.least <= table.share(passage.words) <= self.most)
+        return _keep_if(lambda passage: self.least <= table.share(passage.phrases) <= self.most)
 
 
 # --- changing the text --------------------------------------------------------------------------------------------
@@ -214,9 +215,16 @@ class Spaced:
     name: str = "segmented"
 
     def start(self, wording: Wording) -> Check:
+        def spaced(line: str) -> str:
+            # A word may be cut further when it stands alone: until nothing changes, so that twice is as once.
+            for _ in range(_CUTS):
+                before, line = line, " ".join(wording.cut(line))
+                if line == before:
+                    break
+            return line
+
         def check(passage: Passage) -> Passage:
-            lines = (" ".join(wording.cut(line)) for line in passage.text.split("\n"))
-            return Passage("\n".join(lines), passage.place, wording)
+            return Passage("\n".join(map(spaced, passage.text.split("\n"))), passage.place, wording)
 
         return check
 

@@ -75,8 +75,11 @@ class Languages:
         return cls(counts, totals)
 
     def identify(self, text: str) -> Guess:
-        """The likeliest language. A text without any known run could be any: the first, at an even chance."""
-        sums = self.scores(text)
+        """The likeliest language; of a text without any known run nothing can be said: the first, confidence 0."""
+        rows = self._known(text)
+        if not len(rows):
+            return Guess(self.languages[0], 0.0)
+        sums = self._sums(rows)
         top = max(sums)
         # Every character is counted in runs of each length, so a share of the sum is what the characters tell.
         odds = [math.exp((value - top) / LONGEST) for value in sums]
@@ -84,10 +87,17 @@ class Languages:
 
     def scores(self, text: str) -> list[float]:
         """The log-likelihood of the text's runs in each language, in the order of `languages`."""
+        return self._sums(self._known(text))
+
+    def _known(self, text: str) -> np.ndarray:
+        """The rows of those runs of the text that some language has."""
         padded = f" {_only_letters(text[:LOOKED_AT])} "
         keys = np.concatenate([_keys(padded, n) for n in range(1, LONGEST + 1)])
         rows = np.minimum(np.searchsorted(self._keys, keys), len(self._keys) - 1)
-        return self._weights[rows[self._keys[rows] == keys]].sum(axis=0).tolist()
+        return rows[self._keys[rows] == keys]
+
+    def _sums(self, rows: np.ndarray) -> list[float]:
+        return self._weights[rows].sum(axis=0).tolist()
 
     def to_json(self) -> str:
         """The content of its file: the same texts give the same bytes."""
@@ -197,5 +207,6 @@ class ReadyMade:
         self.languages = tuple(sorted(self._model.labels))
 
     def identify(self, text: str) -> Guess:
-        """The likeliest language."""
-        return Guess(*self._model.classify(text[:LOOKED_AT]))
+        """The likeliest language; of a text without letters nothing can be said."""
+        guess = Guess(*self._model.classify(text[:LOOKED_AT]))
+        return guess if _only_letters(text[:LOOKED_AT]) else guess._replace(confidence=0.0)

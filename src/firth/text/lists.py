@@ -1,6 +1,7 @@
 """Lists of words: read from a file or learnt from text, found in a text's words, and taken out of a text.
 
-An entry may be several words long ("New York"); at each place of a text the longest entry counts.
+An entry may be several words long ("New York"), but no phrase goes on beyond the end of a sentence. A mark that would
+end one may belong to the entry ("St. Louis"), and may then be missing in the text.
 """
 
 from __future__ import annotations
@@ -12,7 +13,7 @@ from functools import lru_cache
 from pathlib import Path
 
 from firth.errors import FirthError
-from firth.text.cleaning import Wording, is_word
+from firth.text.cleaning import Wording, is_of_phrases, is_word
 
 MEMORY = 1 << 16  # spellings of words remembered
 MANY = 2_000_000  # different words held while counting; then those met once are forgotten
@@ -48,46 +49,56 @@ def common_words(documents: Iterable[str], count: int, wording: Wording | None =
 
 
 class PhraseTable:
-    """The entries of a list, cut into words as the texts are."""
+    """The entries of a list, cut as the texts are: words and sentence marks (`Passage.phrases`)."""
 
     def __init__(self, entries: Sequence[str], wording: Wording) -> None:
         self.wording, self.fold = wording, lru_cache(MEMORY)(wording.fold)
         self._from: dict[str, list[list[str]]] = {}
         for entry in entries:
-            words = wording.words(entry)
-            if not words:
+            pieces = list(filter(is_of_phrases, wording.pieces(entry)))
+            places = [place for place, piece in enumerate(pieces) if is_word(piece)]
+            if not places:
                 raise FirthError(f"the list's entry {entry!r} has no word in it", do="take it out of the list")
-            self._from.setdefault(words[0], []).append(words)
+            phrases = self._from.setdefault(pieces[places[0]], [])
+            for form in (pieces[places[0] : places[-1] + 1], list(filter(is_word, pieces))):
+                phrases += [form] if form not in phrases else []
         for phrases in self._from.values():
             phrases.sort(key=len, reverse=True)
 
-    def matches(self, words: Sequence[str]) -> Iterator[tuple[int, int]]:
-        """Where entries stand in the words, none over another: (start, end)."""
+    def matches(self, pieces: Sequence[str]) -> Iterator[tuple[int, int]]:
+        """Where entries stand among the pieces, the longest at each place, none over another: (start, end)."""
         free = 0
-        for start, word in enumerate(words):
-            if word in self._from and start >= free:
-                ends = (start + len(p) for p in self._from[word] if words[start : start + len(p)] == p)
-                if end := next(ends, 0):
-                    free = end
-                    yield start, end
+        for start, end in self._all(pieces):
+            if start >= free:
+                free = end
+                yield start, end
 
-    def different(self, words: Sequence[str]) -> set[tuple[str, ...]]:
-        """The entries that stand in the words."""
-        return {tuple(words[start:end]) for start, end in self.matches(words)}
+    def _all(self, pieces: Sequence[str]) -> Iterator[tuple[int, int]]:
+        """Where entries stand, by start, longer ones first."""
+        for start, piece in enumerate(pieces):
+            for phrase in self._from.get(piece, ()):
+                if pieces[start : start + len(phrase)] == phrase:
+                    yield start, start + len(phrase)
 
-    def share(self, words: Sequence[str]) -> float:
+    def different(self, pieces: Sequence[str]) -> set[tuple[str, ...]]:
+        """The words of every entry that stands among the pieces, also within another."""
+        return {tuple(filter(is_word, pieces[start:end])) for start, end in self._all(pieces)}
+
+    def share(self, pieces: Sequence[str]) -> float:
         """The share of the words that belong to entries; 0 if there are no words."""
-        return sum(end - start for start, end in self.matches(words)) / len(words) if words else 0.0
+        listed = sum(sum(map(is_word, pieces[start:end])) for start, end in self.matches(pieces))
+        return listed / max(1, sum(map(is_word, pieces)))
 
 
 def without(text: str, table: PhraseTable) -> str:
     """The text less the entries of the table and the blanks they leave; line ends stay."""
     spans = list(_spans(text, table.wording))
-    words = [table.fold(text[start:end]) for start, end in spans]
+    pieces = [table.fold(text[start:end]) for start, end in spans]
     kept, at = [], 0
-    for first, last in table.matches(words):
-        for start, end in spans[first:last]:
-            kept.append(text[at:start])
+    for first, last in table.matches(pieces):
+        for place, (start, end) in enumerate(spans[first:last]):
+            within = place > 0 and "\n" not in text[at:start] and text[at:start].isspace()
+            kept.append("" if within else text[at:start])
             at = _after_blanks(text, end) if not start or text[start - 1].isspace() else end
     if not kept:
         return text
@@ -95,13 +106,13 @@ def without(text: str, table: PhraseTable) -> str:
 
 
 def _spans(text: str, wording: Wording) -> Iterator[tuple[int, int]]:
-    """Where the words stand in the text."""
+    """Where the words and sentence marks stand in the text."""
     at = 0
     for piece in wording.cut(text):
         start = text.find(piece, at)
         if start >= 0:  # a segmenter may give a piece in another spelling
             at = start + len(piece)
-            if is_word(piece):
+            if is_of_phrases(piece):
                 yield start, at
 
 

@@ -33,7 +33,7 @@ def edit(tokenizer: Tokenizer, add: Iterable[str] = (), remove: Iterable[str] = 
     """The tokenizer without some tokens and with others; an added word is one token where it stands alone."""
     file = json.loads(tokenizer.to_json())
     if NOTE in file["model"]:
-        raise FirthError("a tokenizer imported from SentencePiece cannot be edited", do="edit it before the import")
+        raise FirthError("a tokenizer imported from SentencePiece cannot be edited")
     removed = [_to_remove(tokenizer, token) for token in _distinct(remove, "remove")]
     wanted = {word: _forms(tokenizer, word) for word in _distinct(add, "add")}
     old = _vocabulary(file["model"])
@@ -205,11 +205,13 @@ def _renumbered(file: Inner, model: Inner) -> list[Inner]:
 
 
 def _stranded(old: Inner, new: Inner) -> tuple[str, ...]:
-    """Pieces of the old merges that no merge makes any more."""
+    """Tokens that their own characters were merged into, and are no more."""
     if old["type"] != "BPE":
         return ()
-    before, after = ({"".join(pair) for pair in _pairs(model)} for model in (old, new))
-    return tuple(piece for piece in new["vocab"] if piece in before and piece not in after)
+    before, after = ({pair: n for n, pair in enumerate(_pairs(model))} for model in (old, new))
+    made = {"".join(pair) for pair in before}
+    whole = (piece for piece in new["vocab"] if piece in made and len(merged(piece, after)) > 1)
+    return tuple(piece for piece in whole if len(merged(piece, before)) == 1)
 
 
 # --- rows -------------------------------------------------------------------------------------------------

@@ -32,7 +32,9 @@ def read_model(data: bytes, where: object) -> Model:
     """The model of a file's bytes, checked."""
     pieces: list[Piece] = []
     found: dict[str, Any] = {"kind": "unigram"}
+    parts = set()
     for field in fields(data, where):
+        parts.add(field.number)
         if field.number == _PIECES:
             pieces.append(_piece(content(field.value, where), len(pieces), where))
         elif field.number == _TRAINER:
@@ -42,6 +44,7 @@ def read_model(data: bytes, where: object) -> Model:
         elif field.number == _DENORMALIZER and _normaliser(content(field.value, where), where).get("charsmap"):
             raise FirthError("has a denormaliser, which firth does not know", where=where, do="train without one")
     _check(pieces, where)
+    _check_whole(parts, len(pieces), found.pop("size", 0), where)
     return Model(pieces=tuple(pieces), **found)
 
 
@@ -67,6 +70,8 @@ def _trainer(data: memoryview, where: object) -> dict[str, Any]:
             if kind not in _KINDS:
                 raise FirthError(f"unknown kind of model {kind}", where=where, do="upgrade firth")
             found["kind"] = _KINDS[kind]
+        elif field.number == _SIZE:
+            found["size"] = number(field.value, where)
         elif field.number in (_SUFFIX, _BYTES):
             found["suffix" if field.number == _SUFFIX else "bytes"] = bool(number(field.value, where))
     return found
@@ -95,6 +100,14 @@ def _check(pieces: Sequence[Piece], where: object) -> None:
             raise FirthError(what, where=where, do="fetch the file again")
     if sum(piece.type == UNKNOWN for piece in pieces) != 1:
         raise FirthError("the model must have one unknown piece", where=where, do="fetch the file again")
+
+
+def _check_whole(parts: set[int], pieces: int, size: int, where: object) -> None:
+    """A file cut between two fields is still a message: what must follow the pieces tells that all of it is there."""
+    if not {_TRAINER, _NORMALIZER} <= parts:
+        raise FirthError("not a whole SentencePiece model: it ends after its pieces", where=where, do="fetch it again")
+    if pieces < size:  # programs that add pieces often leave the old number
+        raise FirthError(f"{pieces:,} pieces, but it says {size:,}", where=where, do="fetch it again")
 
 
 # --- as a tokenizer file ----------------------------------------------------------------------------------

@@ -166,15 +166,10 @@ class _Characters(_Merging):
 
 
 class _Words(_Characters):
-    """One piece to a word with the space before it (or behind it)."""
+    """One piece to a word with the space before it: SentencePiece does so even where a model's pieces end with it."""
 
     def _symbols(self, text: str) -> tuple[list[str], list[bool]]:
-        words = re.findall(f"[^{SPACE}]*{SPACE}|[^{SPACE}]+" if self.suffix else f"{SPACE}?[^{SPACE}]+|{SPACE}", text)
-        return words, []
-
-    def __init__(self, model: Model) -> None:
-        super().__init__(model)
-        self.suffix = model.suffix
+        return re.findall(f"{SPACE}?[^{SPACE}]+|{SPACE}", text), []
 
 
 CUT: dict[str, Callable[[Model], Callable[[str], list[Cut]]]] = {
