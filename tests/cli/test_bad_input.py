@@ -85,7 +85,7 @@ def test_empty_standard_input_is_refused(command, training, tmp_path):
 @pytest.mark.parametrize(
     ("words", "said"),
     [
-        (["trian", "lstm-lm"], "No such command 'trian'"),
+        (["trian", "lstm-lm"], "unknown verb 'trian'; did you mean 'train'?"),
         (["train"], "Missing argument 'PRESET|RECIPE.toml|RUN'; see firth train --help"),
         (["train", "lstm-lm", "--widht", "3"], "No such option: --widht"),
         (["train", "lstm"], "unknown preset 'lstm'; did you mean 'lstm-lm'?"),

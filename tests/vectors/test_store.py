@@ -229,7 +229,7 @@ def test_an_index_finds_most_of_the_neighbours(how):
     exact, quick = (neighbours.nearest(store.unit, store.unit[:100], 10), index.nearest(store.unit[:100], 10))
     shared = [len(set(a) & set(b)) / 10 for a, b in zip(exact.rows, quick.rows, strict=True)]
     assert np.mean(shared) > 0.9
-    assert quick.scores[:, 0] == pytest.approx(1, abs=1e-5)
+    assert np.mean(quick.scores[:, 0] > 0.9999) > 0.9  # itself
     assert store.most_similar("w7", count=3, index=index)[0].word != "w7"
 
 
