@@ -115,7 +115,7 @@ class Cast(NamedTuple):
 # --- the English of it --------------------------------------------------------------------------------------------
 
 
-def helper(action: Action) -> str:
+def auxiliary(action: Action) -> str:
     """Does, do, did, will."""
     if action.tense == "present":
         return "does" if action.number == "one" else "do"
@@ -166,7 +166,7 @@ def _who(subject: Node, verb: str, rest: str = "") -> Ask:
 def transitive(subject: Node, name: str, verb: Node, thing: Node, front: str, cast: Cast) -> Told:
     """What holds of any sentence with an object."""
     action: Action = verb.option.means
-    active, aux = verb.text, helper(action)
+    active, aux = verb.text, auxiliary(action)
     passive = f"{thing.text} {be(thing.number, action.tense)} {action.verb.done}"
     when, any_thing = f" {front}" if front else "", any_of(thing)
     denied = deny(subject, f"{active} {any_thing}", f"{aux} not {action.verb.base} {any_thing}", "")
@@ -231,10 +231,10 @@ def doing(node: Node, cast: Cast) -> Told:
     """Anna smiles."""
     subject, verb, _ = node.parts
     action, who = verb.option.means, subject.text
-    denied = f"{who} {helper(action)} not {action.verb.base}"
-    asked, sings, name = f"{helper(action)} {_name(subject)}", verb.text, _name(subject)
+    denied = f"{who} {auxiliary(action)} not {action.verb.base}"
+    asked, sings, name = f"{auxiliary(action)} {_name(subject)}", verb.text, _name(subject)
     other = _other_doing(cast)
-    would, not_so = other.form("one", action.tense), f"is it true that {name} {helper(action)} not"
+    would, not_so = other.form("one", action.tense), f"is it true that {name} {auxiliary(action)} not"
     polar = cast.yes_or_no(
         (
             (f"{asked} {action.verb.base}", f"{asked} {other.base}"),
@@ -258,11 +258,11 @@ def travelling(node: Node, cast: Cast) -> Told:
     verb, start, goal = trip.parts
     action, who, flew = verb.option.means, subject.text, verb.text
     home, city = start.parts[1].text, goal.parts[1].text
-    asked = f"where {helper(action)} {_name(subject)} {action.verb.base}"
+    asked = f"where {auxiliary(action)} {_name(subject)} {action.verb.base}"
     return Told(
         f"{who} {flew} to {city} from {home}",
         f"{who} {flew} to {city}",
-        f"{who} {helper(action)} not {action.verb.base} from {home} to {city}",
+        f"{who} {auxiliary(action)} not {action.verb.base} from {home} to {city}",
         node.shape.content - start.shape.content,
         (
             Ask("place", f"{asked} to", city, "last", cast.choices(city, cast.pools.cities)),
@@ -277,11 +277,11 @@ def working(node: Node, cast: Cast) -> Told:
     verb, inside = work.parts
     action, who = verb.option.means, subject.text
     place = f"the {inside.option.means.place}"
-    asked = f"where {helper(action)} {_name(subject)} work"
+    asked = f"where {auxiliary(action)} {_name(subject)} work"
     return Told(
         f"{place} {be('one', action.tense)} where {who} {verb.text}",
         f"{who} {verb.text}",
-        f"{who} {helper(action)} not work in {place}",
+        f"{who} {auxiliary(action)} not work in {place}",
         node.shape.content - inside.shape.content,
         (
             Ask("place", asked, place, "last", cast.choices(place, cast.pools.places)),
@@ -298,9 +298,9 @@ def saying(node: Node, cast: Cast) -> Told:
     said = verb.text
     questions = (
         Ask("who", f"who {said} that {what}", who, "first"),
-        Ask("clause", f"what {helper(action)} {who} say", what, "last"),
+        Ask("clause", f"what {auxiliary(action)} {who} say", what, "last"),
     )
-    denied = f"{who} {helper(action)} not say that {what}"
+    denied = f"{who} {auxiliary(action)} not say that {what}"
     return Told(f"according to {who} , {what}", f"{who} {said} something", denied, 2, questions)
 
 
@@ -309,11 +309,11 @@ def occasion(node: Node, cast: Cast) -> Told:
     when, _, subject, verb = node.parts[0].parts
     action, who, clause = verb.option.means, subject.text, when.parts[1].text
     smiled = verb.text
-    asked = f"when {helper(action)} {_name(subject)} {action.verb.base}"
+    asked = f"when {auxiliary(action)} {_name(subject)} {action.verb.base}"
     return Told(
         f"{who} {smiled} when {clause}",
         f"{who} {smiled}",
-        f"when {clause} , {who} {helper(action)} not {action.verb.base}",
+        f"when {clause} , {who} {auxiliary(action)} not {action.verb.base}",
         subject.shape.content + verb.shape.content,
         (Ask("time", asked, f"when {clause}", "first"),),
     )
