@@ -12,13 +12,13 @@ from firth.counts.compiled import kernel
 
 SIX = 6  # rows of output that are worked on together: as many as registers can hold the sums of
 REACH = np.float32(8.0)  # scores beyond ±8 count as ±8
-STEPS = 8192  # of the tables over that range
+STEPS = 2048  # of the tables over that range: both fit into the nearest cache
 SCALE = np.float32(STEPS / (2 * 8.0))
 SENTENCE = 10_000  # words of a sentence that are held at once; a longer one is cut
 NONE, END = -1, -2  # instead of a row: none, and the end of a document
 NEGATIVE, NCE, HIERARCHICAL = 0, 1, 2  # how a word is predicted
 
-_SCORES = (np.arange(STEPS) + 0.5) / SCALE - REACH
+_SCORES = np.arange(STEPS + 1) / SCALE - REACH
 SIGMOID = (1 / (1 + np.exp(-_SCORES))).astype(np.float32)
 SURPRISE = np.log1p(np.exp(-_SCORES)).astype(np.float32)  # −log sigmoid
 
@@ -35,7 +35,7 @@ def _next(state):
 @kernel
 def _place(score):
     """Where in the tables a score is."""
-    return np.int64((min(max(score, -REACH), REACH - np.float32(0.01)) + REACH) * SCALE)
+    return np.int64((min(max(score, -REACH), REACH) + REACH) * SCALE + np.float32(0.5))
 
 
 @kernel
@@ -74,74 +74,79 @@ def _targets(method, word, noise, shifts, nodes, codes, offsets, negatives, stat
 
 
 @kernel
-def _take(outputs, out, count, rows, change):
-    """Copy rows of output side by side, and clear their changes; places without a row are left as they are."""
+def _take(outputs, out, count, rows):
+    """Copy rows of output side by side; places without a row are left as they are."""
     for place in range(count):
-        if out[place] >= 0:
-            source = outputs[out[place]]
-            for d in range(rows.shape[1]):
-                rows[place, d] = source[d]
-                change[place, d] = np.float32(0)
+        row = out[place]
+        if row >= 0:
+            for i in range(rows.shape[1]):
+                rows[place, i] = outputs[row, i]
 
 
 @kernel
-def _give(outputs, out, count, change):
-    """Add the changes to the rows they belong to."""
-    for place in range(count):
-        if out[place] >= 0:
-            target = outputs[out[place]]
-            for d in range(change.shape[1]):
-                target[d] += change[place, d]
-
-
-@kernel
-def _score(x, rows, base, scores):
-    """The products of a vector with six rows."""
-    a, b, c, d, e, f = rows[base], rows[base + 1], rows[base + 2], rows[base + 3], rows[base + 4], rows[base + 5]
+def _score(x, one, rows, base, scores):
+    """The products of row `one` of x with six rows."""
     s0 = np.float32(0)
     s1, s2, s3, s4, s5 = s0, s0, s0, s0, s0
-    for i in range(x.shape[0]):
-        v = x[i]
-        s0 += v * a[i]
-        s1 += v * b[i]
-        s2 += v * c[i]
-        s3 += v * d[i]
-        s4 += v * e[i]
-        s5 += v * f[i]
-    scores[base], scores[base + 1], scores[base + 2] = s0, s1, s2
-    scores[base + 3], scores[base + 4], scores[base + 5] = s3, s4, s5
+    for i in range(x.shape[1]):
+        v = x[one, i]
+        s0 += v * rows[base, i]
+        s1 += v * rows[base + 1, i]
+        s2 += v * rows[base + 2, i]
+        s3 += v * rows[base + 3, i]
+        s4 += v * rows[base + 4, i]
+        s5 += v * rows[base + 5, i]
+    scores[one, base], scores[one, base + 1], scores[one, base + 2] = s0, s1, s2
+    scores[one, base + 3], scores[one, base + 4], scores[one, base + 5] = s3, s4, s5
 
 
 @kernel
-def _move(x, old, rows, change, base, step):
-    """Six rows pull the vector, and the vector as it was pulls their changes."""
-    a, b, c, d, e, f = rows[base], rows[base + 1], rows[base + 2], rows[base + 3], rows[base + 4], rows[base + 5]
-    p, q, r = change[base], change[base + 1], change[base + 2]
-    t, u, w = change[base + 3], change[base + 4], change[base + 5]
-    g0, g1, g2, g3, g4, g5 = step[base], step[base + 1], step[base + 2], step[base + 3], step[base + 4], step[base + 5]
-    for i in range(x.shape[0]):
-        v = old[i]
-        x[i] += g0 * a[i] + g1 * b[i] + g2 * c[i] + g3 * d[i] + g4 * e[i] + g5 * f[i]
-        p[i] += g0 * v
-        q[i] += g1 * v
-        r[i] += g2 * v
-        t[i] += g3 * v
-        u[i] += g4 * v
-        w[i] += g5 * v
-
-
-@kernel
-def _judge(scores, out, label, shift, count, rate, sigmoid, surprise):
-    """Turn scores into steps along the gradient; the loss that they had."""
+def _judge(scores, one, out, label, shift, count, rate, sigmoid, surprise):
+    """Turn a row of scores into steps along the gradient; the loss that they had."""
     loss, last = 0.0, sigmoid.shape[0] - 1
-    for place in range(scores.shape[0]):
+    for place in range(scores.shape[1]):
         if place >= count or out[place] < 0:
-            scores[place] = np.float32(0)
+            scores[one, place] = np.float32(0)
         else:
-            at = _place(scores[place] - shift[place])
+            at = _place(scores[one, place] - shift[place])
             loss += surprise[at if label[place] > 0 else last - at]
-            scores[place] = (label[place] - sigmoid[at]) * rate
+            scores[one, place] = (label[place] - sigmoid[at]) * rate
     return loss
+
+
+@kernel
+def _pull(target, row, rows, base, steps, one):
+    """Six rows of output pull one row of the target."""
+    g0, g1, g2 = steps[one, base], steps[one, base + 1], steps[one, base + 2]
+    g3, g4, g5 = steps[one, base + 3], steps[one, base + 4], steps[one, base + 5]
+    for i in range(rows.shape[1]):
+        target[row, i] += (
+            g0 * rows[base, i]
+            + g1 * rows[base + 1, i]
+            + g2 * rows[base + 2, i]
+            + g3 * rows[base + 3, i]
+            + g4 * rows[base + 4, i]
+            + g5 * rows[base + 5, i]
+        )
+
+
+@kernel
+def _push(outputs, out, count, x, steps, many):
+    """The rows of x, as they were, pull the rows of output: four at a time, so that these are written less often."""
+    for place in range(count):
+        row, one = out[place], 0
+        if row < 0:
+            continue
+        while one + 4 <= many:
+            g0, g1, g2, g3 = steps[one, place], steps[one + 1, place], steps[one + 2, place], steps[one + 3, place]
+            for i in range(x.shape[1]):
+                outputs[row, i] += g0 * x[one, i] + g1 * x[one + 1, i] + g2 * x[one + 2, i] + g3 * x[one + 3, i]
+            one += 4
+        while one < many:
+            g = steps[one, place]
+            for i in range(x.shape[1]):
+                outputs[row, i] += g * x[one, i]
+            one += 1
 
 
 @kernel
@@ -154,9 +159,9 @@ def train(cbow, tokens, begin, stop, row_of, keep, window, rate, seed, inputs, o
     """
     width, room = inputs.shape[1], (most + SIX - 1) // SIX * SIX
     sentence, out = np.empty(SENTENCE, np.int32), np.full(room, NONE, np.int32)
-    rows, change = np.zeros((room, width), np.float32), np.zeros((room, width), np.float32)
-    scores, label, shift = np.zeros(room, np.float32), np.zeros(room, np.float32), np.zeros(room, np.float32)
-    old, pull = np.zeros(width, np.float32), np.zeros(width, np.float32)
+    rows, label, shift = np.zeros((room, width), np.float32), np.zeros(room, np.float32), np.zeros(room, np.float32)
+    x, steps = np.zeros((2 * window, width), np.float32), np.zeros((2 * window, room), np.float32)
+    mean = np.zeros((1, width), np.float32)
     state, at, predictions, loss = np.uint64(seed), begin, 0, 0.0
     while at < stop:
         size, at, state = _read(tokens, at, stop, row_of, keep, state, sentence)
@@ -170,42 +175,53 @@ def train(cbow, tokens, begin, stop, row_of, keep, window, rate, seed, inputs, o
                 method, sentence[middle], noise, shifts, nodes, codes, offsets, negatives, state, out, label, shift
             )
             used = (count + SIX - 1) // SIX * SIX
-            _take(outputs, out, used, rows, change)
+            _take(outputs, out, count, rows)
             if cbow:
-                share = np.float32(1) / np.float32(last - first - 1)
-                for i in range(width):
-                    old[i], pull[i] = np.float32(0), np.float32(0)
-                for place in range(first, last):
-                    if place != middle:
-                        x = inputs[sentence[place]]
-                        for i in range(width):
-                            old[i] += x[i] * share
-                for base in range(0, used, SIX):
-                    _score(old, rows, base, scores)
-                loss += _judge(scores, out, label, shift, count, rate, sigmoid, surprise)
-                predictions += 1
-                for base in range(0, used, SIX):
-                    _move(pull, old, rows, change, base, scores)
-                for place in range(first, last):
-                    if place != middle:
-                        x = inputs[sentence[place]]
-                        for i in range(width):
-                            x[i] += pull[i]
-            else:
-                for place in range(first, last):
-                    if place == middle:
-                        continue
-                    x = inputs[sentence[place]]
+                _average(inputs, sentence, first, middle, last, x)
+            many = 0
+            for place in range(first, first + 1 if cbow else last):
+                if place == middle and not cbow:
+                    continue
+                row = sentence[place]
+                if not cbow:
                     for i in range(width):
-                        old[i] = x[i]
-                    for base in range(0, used, SIX):
-                        _score(old, rows, base, scores)
-                    loss += _judge(scores, out, label, shift, count, rate, sigmoid, surprise)
-                    predictions += 1
-                    for base in range(0, used, SIX):
-                        _move(x, old, rows, change, base, scores)
-            _give(outputs, out, used, change)
+                        x[many, i] = inputs[row, i]
+                for base in range(0, used, SIX):
+                    _score(x, many, rows, base, steps)
+                loss += _judge(steps, many, out, label, shift, count, rate, sigmoid, surprise)
+                if cbow:
+                    mean[:] = np.float32(0)
+                for base in range(0, used, SIX):
+                    _pull(mean if cbow else inputs, 0 if cbow else row, rows, base, steps, many)
+                many += 1
+            predictions += many
+            _push(outputs, out, count, x, steps, many)
+            if cbow:
+                _spread(inputs, sentence, first, middle, last, mean)
     return predictions, loss
+
+
+@kernel
+def _average(inputs, sentence, first, middle, last, x):
+    """The mean of the words around the middle, into the first row of x."""
+    share = np.float32(1) / np.float32(last - first - 1)
+    for i in range(x.shape[1]):
+        x[0, i] = np.float32(0)
+    for place in range(first, last):
+        if place != middle:
+            row = sentence[place]
+            for i in range(x.shape[1]):
+                x[0, i] += inputs[row, i] * share
+
+
+@kernel
+def _spread(inputs, sentence, first, middle, last, pull):
+    """Move all words around the middle."""
+    for place in range(first, last):
+        if place != middle:
+            row = sentence[place]
+            for i in range(pull.shape[1]):
+                inputs[row, i] += pull[0, i]
 
 
 # --- the other ways to predict ------------------------------------------------------------------------------------
