@@ -11,10 +11,6 @@ from firth.data.formats import schemes
 from firth.data.records import Labelled, Pair, Record, Row, Sentence, Tagged
 from firth.errors import FirthError
 
-# The task whose examples are such records: what other records can be made into on the way.
-MADE_BY = {Tagged: "tagging", Labelled: "classification", Pair: "translation"}
-BY_FORMAT = {"similarity": "similarity", "text": "language"}
-
 
 def convert(
     records: Iterable[Record],
@@ -58,7 +54,7 @@ def _change(new: formats.Format, columns: Mapping[str, str], task: str) -> Calla
     name = formats.name_of(new)
     if hasattr(new, "save"):
         raise FirthError(f"format {name} cannot be written as one file", do="write it from Python")
-    wanted = BY_FORMAT.get(name, MADE_BY.get(new.holds))
+    wanted = getattr(new, "task", "")  # whose examples are such records
     make = tasks.Converter(wanted, columns) if wanted else None
 
     def change(record: Record) -> Record:

@@ -6,7 +6,6 @@ A line ends with \\n, or \\r\\n in a file whose first line does; a lone \\r is a
 from __future__ import annotations
 
 import io
-import os
 import re
 from collections.abc import Iterable, Iterator
 from pathlib import Path
@@ -15,7 +14,6 @@ from typing import BinaryIO, NamedTuple
 from firth.config.schema import Text
 from firth.data import packed, reading
 from firth.errors import FirthError
-from firth.runs import files
 
 WHOLE = 1 << 30  # characters of a file that has to be read in one piece
 PLACE = re.compile(r" ?\(?\bline (\d+)\)?")  # what the reader of plain text says of a place
@@ -101,25 +99,13 @@ def shape(path: str | Path) -> Shape:
 
 def save(path: str | Path, rows: Iterable[str], shape: Shape = Shape()) -> None:  # noqa: B008 (a value)
     """Write lines to a file as UTF-8, packed if its name ends in .gz or .xz; it appears only when it is whole."""
-    path = Path(path)
-    target = files.destination(path)
-    beside = target.with_name(f".{target.name}.{os.getpid()}.new")
-    with files.explained(path):
-        try:
-            with beside.open("wb") as raw:
-                _write(raw, path.suffix, rows, shape)
-                raw.flush()
-                files.sync(raw.fileno())
-            files.rename(beside, target)
-        finally:
-            beside.unlink(missing_ok=True)
-        files.sync_folder(target.parent)
+    with packed.replacing(Path(path)) as file:
+        _write(file, rows, shape)
 
 
-def _write(raw: BinaryIO, ending: str, rows: Iterable[str], shape: Shape) -> None:
+def _write(file: BinaryIO, rows: Iterable[str], shape: Shape) -> None:
     """The lines as they come: a file may be larger than memory."""
-    target = packed.PACKERS[ending](raw) if ending in packed.PACKERS else raw
-    text = io.TextIOWrapper(target, encoding="utf-8", newline="")
+    text = io.TextIOWrapper(file, encoding="utf-8", newline="")
     try:
         found = iter(rows)
         first = next(found, None)
@@ -131,8 +117,6 @@ def _write(raw: BinaryIO, ending: str, rows: Iterable[str], shape: Shape) -> Non
         text.flush()
     finally:
         text.detach()
-        if target is not raw:
-            target.close()
 
 
 def _opening(first: str, shape: Shape) -> str:

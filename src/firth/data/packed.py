@@ -5,6 +5,7 @@ from __future__ import annotations
 import gzip
 import io
 import lzma
+import os
 import zlib
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
@@ -15,6 +16,7 @@ from pathlib import Path
 from typing import BinaryIO
 
 from firth.errors import FirthError
+from firth.runs import files
 
 MODULES = ("compression.zstd", "backports.zstd")  # the first from Python 3.14 on
 
@@ -90,6 +92,29 @@ def _xz(raw: BinaryIO) -> BinaryIO:
 
 
 PACKERS: dict[str, Callable[[BinaryIO], BinaryIO]] = {".gz": _gzip, ".xz": _xz}
+
+
+@contextmanager
+def replacing(path: Path) -> Iterator[BinaryIO]:
+    """A file to write into; it takes its place whole at the end, or not at all. .gz and .xz are packed."""
+    target = files.destination(path)
+    if target.is_dir():
+        raise FirthError("a folder stands in the way", where=path, do="name a file")
+    beside = target.with_name(f".{target.name}.{os.getpid()}.new")
+    try:
+        with files.explained(path):
+            with beside.open("wb") as raw:
+                if path.suffix in PACKERS:
+                    with PACKERS[path.suffix](raw) as file:
+                        yield file
+                else:
+                    yield raw
+                raw.flush()
+                files.sync(raw.fileno())
+            files.rename(beside, target)
+            files.sync_folder(target.parent)
+    finally:
+        beside.unlink(missing_ok=True)
 
 
 def missing(name: str, others: Iterable[str] = ()) -> FirthError:

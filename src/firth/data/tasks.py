@@ -161,7 +161,7 @@ class Converter:
         if kind not in self.task.records:
             raise self._wrong_kind(kind)
         field, lack = self.task.needs
-        if field and not getattr(record, field) and getattr(record, field) != 0:
+        if field and getattr(record, field) in (None, "", ()):
             raise FirthError(lack, do="add it, or choose another task")
         return record
 

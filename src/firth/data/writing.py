@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import gzip
-import lzma
 import os
 import shutil
 import sys
@@ -11,8 +9,8 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from tempfile import gettempdir
-from typing import BinaryIO
 
+from firth.data.packed import PACKERS
 from firth.data.reading import BLOCK
 from firth.errors import FirthError
 from firth.runs import files
@@ -103,19 +101,8 @@ def _print(path: Path) -> None:
 
 def _pack(plain: Path, packed: Path, ending: str) -> Path:
     """The file to rename: packed if the ending asks for it."""
-    if ending not in _PACKERS:
+    if ending not in PACKERS:
         return plain
-    with plain.open("rb") as source, packed.open("wb") as raw, _PACKERS[ending](raw) as target:
+    with plain.open("rb") as source, packed.open("wb") as raw, PACKERS[ending](raw) as target:
         shutil.copyfileobj(source, target)
     return packed
-
-
-def _gzip(raw: BinaryIO) -> BinaryIO:
-    return gzip.GzipFile(filename="", mode="wb", fileobj=raw, mtime=0)  # neither name nor time: same text, same bytes
-
-
-def _xz(raw: BinaryIO) -> BinaryIO:
-    return lzma.LZMAFile(raw, "wb")
-
-
-_PACKERS = {".gz": _gzip, ".xz": _xz}

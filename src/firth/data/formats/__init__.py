@@ -35,7 +35,7 @@ from firth.errors import FirthError, unknown
 
 
 class Format(Protocol):
-    """What all formats have; those that can be written also have `rows(records)`."""
+    """What all formats have; those that can be written also have `rows`, and some the `task` of their records."""
 
     endings: ClassVar[tuple[str, ...]]  # of file names, without the dot
     holds: ClassVar[type]  # the records that it reads and writes

@@ -25,6 +25,7 @@ class Columns:
     opening: str = "-DOCSTART-"  # the first word of a line that opens a document
     endings: ClassVar[tuple[str, ...]] = ("conll", "iob", "iob2", "bio")
     holds: ClassVar[type] = Tagged
+    task: ClassVar[str] = "tagging"
 
     def read(self, path: str | Path, report: going.Report | None = None) -> Iterator[Tagged]:
         """The sentences; a line that opens a document goes with the sentence after it."""

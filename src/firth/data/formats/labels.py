@@ -21,6 +21,7 @@ class Labels:
     between: str = ""  # what stands between several labels in one word, such as the colon of DESC:manner
     endings: ClassVar[tuple[str, ...]] = ("ft", "fasttext")
     holds: ClassVar[type] = Labelled
+    task: ClassVar[str] = "classification"
 
     def read(self, path: str | Path, report: going.Report | None = None) -> Iterator[Labelled]:
         """The texts with their labels."""

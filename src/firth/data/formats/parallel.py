@@ -27,6 +27,7 @@ class Parallel:
 
     endings: ClassVar[tuple[str, ...]] = ()
     holds: ClassVar[type] = Pair
+    task: ClassVar[str] = "translation"
 
     def read(self, path: str | Path | Sequence[str | Path], report: going.Report | None = None) -> Iterator[Pair | Row]:
         """A Pair for two languages, a Row for more; `path` is one file in columns, or a file for each language."""

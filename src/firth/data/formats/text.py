@@ -23,6 +23,7 @@ class PlainText:
 
     endings: ClassVar[tuple[str, ...]] = ("txt",)
     holds: ClassVar[type] = Labelled
+    task: ClassVar[str] = "language"
 
     def read(self, path: str | Path, report: going.Report | None = None) -> Iterator[Labelled]:
         """The texts in the order of the file."""

@@ -29,6 +29,7 @@ class Similarity:
 
     endings: ClassVar[tuple[str, ...]] = ()
     holds: ClassVar[type] = Pair
+    task: ClassVar[str] = "similarity"
 
     def read(self, path: str | Path, report: going.Report | None = None) -> Iterator[Pair]:
         """The pairs; blank lines do not count."""
@@ -185,6 +186,7 @@ class Categories:
 
     endings: ClassVar[tuple[str, ...]] = ()
     holds: ClassVar[type] = Labelled
+    task: ClassVar[str] = "classification"
 
     def read(self, path: str | Path, report: going.Report | None = None) -> Iterator[Labelled]:
         """The words; the places of the columns come from the header."""

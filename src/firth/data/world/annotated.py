@@ -7,8 +7,8 @@ from typing import NamedTuple
 
 from firth.data.records import Answer, Pair
 from firth.data.world import frames
+from firth.data.world.cast import Ask, Cast, Pools, Told
 from firth.data.world.chance import Node
-from firth.data.world.frames import Ask, Cast, Pools, Told
 from firth.data.world.lexicon import Lexicon, Scene
 from firth.data.world.phrase import CONTENT, Word
 from firth.data.world.writing import write

@@ -10,6 +10,7 @@ from typing import BinaryIO, NamedTuple
 import numpy as np
 
 from firth.data import packed
+from firth.data.packed import replacing
 from firth.errors import FirthError
 from firth.vectors.files import output
 from firth.vectors.store import WordVectors, row_lengths
@@ -240,7 +241,7 @@ def write_model(model: Model, path: str | Path) -> None:
             raise FirthError(f"the word {name!r}, which a fastText file cannot hold", where=path, do="leave it out")
     counts = [*model.counts.tolist(), *model.label_counts.tolist()]
     kinds = [_WORD] * len(model.words) + [_LABEL] * len(model.labels)
-    with output.replacing(Path(path)) as file:
+    with replacing(Path(path)) as file:
         file.write(MAGIC + struct.pack("<13id", 12, *model.options))
         file.write(struct.pack("<3i2q", len(names), len(model.words), len(model.labels), model.tokens, -1))
         entries = zip(names, counts, kinds, strict=True)

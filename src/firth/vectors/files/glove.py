@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import BinaryIO
 
+from firth.data.packed import replacing
 from firth.errors import FirthError
 from firth.vectors.files import lines, output
 from firth.vectors.files.lines import Rows
@@ -26,7 +27,7 @@ def read(file: BinaryIO, shown: str, size: int | None) -> WordVectors:
 def write(store: WordVectors, path: Path) -> None:
     """A line for each word; one that could be taken for another format's first line keeps a point in its number."""
     form = "%.8e" if store.width == 1 else "%.9g"
-    with output.replacing(path) as file:
+    with replacing(path) as file:
         for low, rows in output.row_blocks(store):
             for text in lines.rows_text(store.words[low : low + len(rows)], rows, form):
                 file.write(text)

@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 
+from firth.data.packed import replacing
 from firth.errors import FirthError
 from firth.vectors.files import output
 from firth.vectors.store import WordVectors
@@ -39,7 +40,7 @@ def write(store: WordVectors, path: Path, note: Mapping[str, Any] | None = None)
     text += b" " * (-(len(text) + 8) % _ALIGN)
     for _ in output.row_blocks(store):
         pass  # NaN is found before anything is written
-    with output.replacing(path) as file:
+    with replacing(path) as file:
         file.write(struct.pack("<Q", len(text)) + text)
         for array in arrays.values():
             for low in range(0, len(array), output.ROWS if array.ndim > 1 else 1 << 20):

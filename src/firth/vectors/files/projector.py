@@ -8,6 +8,7 @@ from typing import BinaryIO
 import numpy as np
 
 from firth.data import packed
+from firth.data.packed import replacing
 from firth.errors import FirthError
 from firth.runs import files
 from firth.vectors.files import lines, output
@@ -59,13 +60,13 @@ def write(store: WordVectors, path: Path) -> None:
     """Both files into a folder, which is made if need be."""
     output.require_plain(store, "\t\r", "a table", path)
     files.make_folder(path)
-    with output.replacing(path / METADATA) as file:
+    with replacing(path / METADATA) as file:
         if store.counts is None:
             file.write(store.words.blob)
         else:
             pairs = zip(store.words, store.counts.tolist(), strict=True)
             file.write("".join(f"{word}\t{count}\n" for word, count in (_TITLES, *pairs)).encode())
-    with output.replacing(path / VECTORS) as file:
+    with replacing(path / VECTORS) as file:
         line = "\t".join(["%.9g"] * store.width)
         for _, rows in output.row_blocks(store):
             file.write("".join(f"{line % tuple(row)}\n" for row in rows.tolist()).encode())

@@ -7,6 +7,7 @@ from typing import BinaryIO
 
 import numpy as np
 
+from firth.data.packed import replacing
 from firth.errors import FirthError
 from firth.vectors.files import lines, output
 from firth.vectors.files.lines import Header, Rows
@@ -83,7 +84,7 @@ def _require_room(head: Header, least: int, shown: str, size: int | None) -> Non
 def write_text(store: WordVectors, path: Path) -> None:
     """As gensim and fastText read it."""
     output.require_plain(store, " ", "a word2vec file", path)
-    with output.replacing(path) as file:
+    with replacing(path) as file:
         file.write(f"{len(store)} {store.width}\n".encode())
         for low, rows in output.row_blocks(store):
             for text in lines.rows_text(store.words[low : low + len(rows)], rows):
@@ -93,7 +94,7 @@ def write_text(store: WordVectors, path: Path) -> None:
 def write_binary(store: WordVectors, path: Path) -> None:
     """Without line ends behind the vectors, as gensim writes it; all readers take that."""
     output.require_plain(store, " ", "a word2vec file", path)
-    with output.replacing(path) as file:
+    with replacing(path) as file:
         file.write(f"{len(store)} {store.width}\n".encode())
         for low, rows in output.row_blocks(store):
             words = store.words[low : low + len(rows)]
