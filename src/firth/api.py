@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
 from firth.config import core, schema
@@ -13,32 +14,44 @@ from firth.families import family
 from firth.presets import preset as find_preset
 from firth.runs.budget import parse
 from firth.runs.folder import Run, free_name
-from firth.runs.progress import Style, progress
+from firth.runs.progress import Progress, Style, progress
 
 if TYPE_CHECKING:
     from firth.families.language import LanguageModel
+    from firth.families.vectors import VectorModel
     from firth.training.calibrate import Plan
 
-# The settings people change most, by short names: flags of the command line and arguments of `train`.
+    Model = LanguageModel | VectorModel
+
+# The settings people change most, by short names: flags of the command line and arguments of `train`. Where families
+# name a thing differently, the first name that a configuration has is meant.
 SHORT = {
-    "text": "data.text",
-    "valid": "data.valid",
-    "test": "data.test",
-    "document": "data.document",
-    "encoding": "data.encoding",
-    "errors": "data.errors",
-    "tokenizer": "tokenizer.model",
-    "vocabulary": "tokenizer.size",
-    "width": "backbone.width",
-    "depth": "backbone.depth",
-    "dropout": "backbone.dropout",
-    "batch": "batching.rows",
-    "length": "batching.length",
-    "rate": "train.optimizer.rate",
-    "budget": "train.budget",
-    "precision": "train.precision",
-    "threads": "train.threads",
-    "seed": "seed",
+    "text": ("data.text",),
+    "valid": ("data.valid",),
+    "test": ("data.test",),
+    "document": ("data.document",),
+    "encoding": ("data.encoding",),
+    "errors": ("data.errors",),
+    "tokenizer": ("tokenizer.model",),
+    "vocabulary": ("tokenizer.size",),
+    "lower": ("tokenizer.lower",),
+    "min-count": ("tokenizer.min_count",),
+    "width": ("backbone.width", "method.width"),
+    "depth": ("backbone.depth",),
+    "dropout": ("backbone.dropout",),
+    "window": ("method.window",),
+    "negatives": ("method.negatives",),
+    "phrases": ("phrases.rounds",),
+    "start": ("start",),
+    "batch": ("batching.rows",),
+    "length": ("batching.length",),
+    "rate": ("train.optimizer.rate", "method.rate"),
+    "budget": ("train.budget",),
+    "epochs": ("train.epochs",),
+    "precision": ("train.precision",),
+    "threads": ("train.threads",),
+    "deterministic": ("train.deterministic",),
+    "seed": ("seed",),
 }
 
 
@@ -50,8 +63,8 @@ class Choice:
     config: schema.System
 
 
-def choose(what: str, settings: Iterable[str] = ()) -> Choice:
-    """A preset (`lstm-lm`, `lstm-lm:medium`) or a TOML file, with dotted settings put over it."""
+def choose(what: str, settings: Iterable[str] = (), short: Mapping[str, str] = MappingProxyType({})) -> Choice:
+    """A preset (`lstm-lm`, `lstm-lm:medium`) or a TOML file, with settings put over it, by short and by full name."""
     if what.endswith(".toml"):
         values = core.read_toml(Path(what))
         if not isinstance(values.get("preset"), str):
@@ -63,8 +76,10 @@ def choose(what: str, settings: Iterable[str] = ()) -> Choice:
             raise FirthError(str(error), where=what) from None
     else:
         name, config = what, find_preset(what)
-    config = core.override(config, settings)
-    parse(config.train.budget)  # refused now rather than after the text is read
+    named = [f"{_full_name(key, config, name)}={value}" for key, value in short.items()]
+    config = core.override(config, [*named, *settings])
+    if core.has(config, "train.budget"):
+        parse(config.train.budget)  # refused now rather than after the text is read
     return Choice(name, config)
 
 
@@ -74,24 +89,24 @@ def train(
     text: str | Iterable[str] | None = None,
     out: Path | str | None = None,
     settings: Mapping[str, object] | None = None,
-    progress: Style = "quiet",
+    progress: Style | Progress = "quiet",
     **short: object,
-) -> LanguageModel:
+) -> Model:
     """Train a preset: on a named text (a file, a folder, a built-in name) or on documents from any iterable.
 
     Further settings by short name (`width=256`, `budget="5m"`) or in `settings` by full name
-    (`{"backbone.width": 256}`). An unfinished run in `out` is continued.
+    (`{"backbone.width": 256}`). An unfinished run in `out` is continued. `progress` may be an object of yours with the
+    methods of `firth.runs.progress.Progress`; training ends early when its `evaluation` returns True.
     """
-    dotted = [f"{_full_name(name)}={_text(value)}" for name, value in short.items()]
-    dotted += [f"{name}={_text(value)}" for name, value in (settings or {}).items()]
-    choice = choose(preset, dotted)
+    dotted = [f"{name}={_text(value)}" for name, value in (settings or {}).items()]
+    choice = choose(preset, dotted, {name.replace("_", "-"): _text(value) for name, value in short.items()})
     if text is not None:
         data = replace(choice.config.data, text=_names(text))
         choice = replace(choice, config=replace(choice.config, data=data))
     return start(choice, out, progress)
 
 
-def start(choice: Choice, out: Path | str | None = None, style: Style = "quiet") -> LanguageModel:
+def start(choice: Choice, out: Path | str | None = None, style: Style | Progress = "quiet") -> Model:
     """Train a chosen configuration in a folder (the next free one below runs/ by default)."""
     run = Run(out or free_name(Path("runs"), choice.name.replace(":", "-")))
     order = _order(choice.name, _settled(choice.config), run, style)
@@ -107,13 +122,13 @@ def start(choice: Choice, out: Path | str | None = None, style: Style = "quiet")
     return resume(run.path, progress=style)
 
 
-def resume(path: Path | str, *, progress: Style = "quiet") -> LanguageModel:
+def resume(path: Path | str, *, progress: Style | Progress = "quiet") -> Model:
     """Continue an interrupted run to its end."""
     run = Run.open(path)
     return family(run.record.config).fit(_order(run.record.preset, run.record.config, run, progress))
 
 
-def load(path: Path | str) -> LanguageModel:
+def load(path: Path | str) -> Model:
     """The trained model of a run folder."""
     run = Run.open(path)
     return family(run.record.config).load(run)
@@ -124,7 +139,7 @@ def plan(choice: Choice) -> Plan:
     return family(choice.config).foresee(_order(choice.name, _settled(choice.config), Run(""), "quiet"))
 
 
-def _order(name: str, config: schema.System, run: Run, style: Style) -> Any:
+def _order(name: str, config: schema.System, run: Run, style: Style | Progress) -> Any:
     from firth.data.cache import default_cache
     from firth.families.order import Order
 
@@ -156,10 +171,13 @@ def _refuse_used(path: Path) -> None:
         raise FirthError("this folder has other things in it", where=path, do="choose an empty or a new one with --out")
 
 
-def _full_name(short: str) -> str:
+def _full_name(short: str, config: schema.System, preset: str) -> str:
     if short not in SHORT:
         raise unknown("argument", short, [*SHORT, "out", "settings", "progress"])
-    return SHORT[short]
+    for name in SHORT[short]:
+        if core.has(config, name):
+            return name
+    raise FirthError(f"{preset} has no setting {short!r}", do=f"firth presets {preset} lists them all")
 
 
 def _text(value: object) -> str:

@@ -452,7 +452,7 @@ def test_a_process_ends_with_code_2_and_one_line(tmp_path):
 def test_debug_shows_the_traceback_wherever_it_stands(tmp_path, words):
     found = process(*words, cwd=tmp_path)
     assert found.returncode == 1 and found.stderr.startswith("Traceback")
-    assert found.stderr.splitlines()[-1] == "firth.errors.FirthError: unknown preset 'nope'; known: lstm-lm"
+    assert found.stderr.splitlines()[-1].startswith("firth.errors.FirthError: unknown preset 'nope'; known: ")
 
 
 def test_python_users_get_the_same_line(tmp_path):

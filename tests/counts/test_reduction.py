@@ -9,7 +9,7 @@ from sklearn.decomposition import PCA
 
 from firth.counts.cooccurrence import cooccurrence
 from firth.counts.matrix import bag_of_words, hellinger_rows, ppmi, tfidf
-from firth.counts.reduction import factor, hellinger, lsa, ppmi_vectors
+from firth.counts.reduction import factor, reduce_documents, reduce_hellinger, reduce_ppmi
 from firth.counts.vocabulary import count_words
 from firth.errors import FirthError
 
@@ -80,23 +80,25 @@ def test_vectors_keep_the_products_of_their_matrices(text):
     size = len(vocabulary)
     counts = cooccurrence(ids, starts, size, window=2)
     hell = hellinger_rows(counts).toarray()
+    bags = bag_of_words(ids, starts, size)
     made = {
-        "ppmi": (ppmi_vectors(*text, width=size, window=2, exponent=1), ppmi(counts, smoothing=0.75).toarray()),
-        "lsa": (lsa(*text, width=size), tfidf(bag_of_words(ids, starts, size)).toarray().T),
-        "hellinger": (hellinger(*text, width=size, window=2), hell - hell.mean(0)),
+        "ppmi": (reduce_ppmi(counts, size), ppmi(counts, smoothing=0.75).toarray()),
+        "documents": (reduce_documents(bags, size), tfidf(bags).toarray().T),
+        "hellinger": (reduce_hellinger(counts, size), hell - hell.mean(0)),
     }
-    for (words, vectors), truth in made.values():
-        assert words == vocabulary.words
+    for factors, truth in made.values():
+        vectors = factors.rows()
         assert vectors.dtype == np.float32
         assert vectors.flags.c_contiguous
         assert np.allclose(vectors @ vectors.T, truth @ truth.T, atol=1e-3)
 
 
-@pytest.mark.parametrize("make", [ppmi_vectors, hellinger])
-def test_words_in_the_same_company_are_alike(text, make):
-    words, vectors = make(*text, width=3, window=2)
+@pytest.mark.parametrize(("reduce", "exponent"), [(reduce_ppmi, 0.5), (reduce_hellinger, 1.0)])
+def test_words_in_the_same_company_are_alike(text, reduce, exponent):
+    vocabulary, ids, starts = text
+    vectors = reduce(cooccurrence(ids, starts, len(vocabulary), window=2), 3).rows(exponent)
     unit = vectors / np.linalg.norm(vectors, axis=1, keepdims=True)
-    at = {word: unit[number] for number, word in enumerate(words)}
+    at = {word: unit[number] for number, word in enumerate(vocabulary.words)}
     assert at["cat"] @ at["dog"] > 0.9
     assert at["cat"] @ at["dog"] > at["cat"] @ at["oak"] + 0.5
 

@@ -9,9 +9,11 @@ import numpy as np
 import pytest
 
 from firth.config.schema import WordToVec
+from firth.counts.compiled import run_in_order
 from firth.errors import FirthError
 from firth.vectors import kernels
 from firth.vectors.corpus import Corpus, jobs
+from firth.vectors.learner import Loss
 from firth.vectors.word2vec import Model, keeping, noise_table
 
 WORDS = ["the", "river", "runs", "past", "old", "mill", "and", "town", "house", "by"]
@@ -59,34 +61,73 @@ def targets(model, word, chance):
     if config.predict == "hierarchical":
         path = range(t.offsets[word], t.offsets[word + 1])
         return [(int(t.nodes[at]), 1 - int(t.codes[at]), 0.0) for at in path]
-    drawn = [int(t.noise[(chance.next() >> 11) % len(t.noise)]) for _ in range(config.negatives)]
+    drawn = [int(t.noise[below(chance, len(t.noise))]) for _ in range(config.negatives)]
     found = [(word, 1, float(t.shifts[word]))]
-    return found + [(row, 0, float(t.shifts[row])) for row in drawn if row != word]
+    return found + [(row if row != word else None, 0, float(t.shifts[row])) for row in drawn]
+
+
+def below(chance, size):
+    return ((chance.next() >> 32) * size) >> 32
+
+
+def predict(x, aims, outputs, change, rate):
+    """Six aims at a time: how x is moved by them, and what they lose; their own changes are noted."""
+    loss = 0.0
+    for six in range(0, len(aims), 6):
+        pull = np.zeros_like(x)
+        for target, label, shift in aims[six : six + 6]:
+            if target is not None:
+                p = 1 / (1 + exp(-(x @ outputs[target] - shift)))
+                loss -= log(p if label else 1 - p)
+                pull += rate * (label - p) * outputs[target]
+                change[target] = change.get(target, 0) + rate * (label - p) * x
+        x += pull
+    return loss
+
+
+def exchange(x, aims, outputs, rate):
+    """The same where outputs change at once: one that comes twice in six has moved when it pulls again."""
+    loss = 0.0
+    for six in range(0, len(aims), 6):
+        old, steps = x.copy(), []
+        for target, label, shift in aims[six : six + 6]:
+            if target is not None:
+                p = 1 / (1 + exp(-(x @ outputs[target] - shift)))
+                loss -= log(p if label else 1 - p)
+                steps.append((target, rate * (label - p)))
+        for target, step in steps:
+            x += step * outputs[target]
+            outputs[target] += step * old
+    return loss
 
 
 def plain_pass(model, rate, seed):
-    """The whole pass in double precision, window by window; outputs change at the end of each window."""
+    """The whole pass in double precision."""
     inputs, outputs = model.inputs.astype(float), model.outputs.astype(float)
     chance, predictions, loss, config = Chance(seed), 0, 0.0, model.config
+    bags, cbow = model.bags, model.config.model == "cbow"
     # sentences are read one by one, as the draws of their windows follow those of their words
     for row in sentences(model, chance):
         for middle, word in enumerate(row):
-            reach = config.window - (chance.next() >> 33) % config.window
+            reach = 1 + below(chance, config.window)
             around = [row[i] for i in range(max(0, middle - reach), min(len(row), middle + reach + 1)) if i != middle]
             if not around:
                 continue
-            aims = targets(model, word, chance)
-            change = {target: np.zeros(outputs.shape[1]) for target, _, _ in aims}
-            for group in [around] if config.model == "cbow" else [[x] for x in around]:
-                h, pull = np.mean([inputs[x] for x in group], axis=0), np.zeros(outputs.shape[1])
-                for target, label, shift in aims:
-                    p = 1 / (1 + exp(-(h @ outputs[target] - shift)))
-                    loss -= log(p if label else 1 - p)
-                    pull += rate * (label - p) * outputs[target]
-                    change[target] += rate * (label - p) * h
-                predictions += 1
-                for x in group:
-                    inputs[x] += pull
+            if cbow or config.most_part:
+                rows = [r for x in (around if cbow else [word]) for r in bags.rows[bags.bounds[x] : bags.bounds[x + 1]]]
+                mean = np.mean([inputs[r] for r in rows], axis=0)
+                x = mean.copy()
+                for aim in [word] if cbow else around:
+                    loss += exchange(x, targets(model, aim, chance), outputs, rate)
+                    predictions += 1
+                for r in rows:
+                    inputs[r] += x - mean
+                continue
+            aims, change = targets(model, word, chance), {}
+            for six in range(0, len(aims), 6):
+                for x in around:
+                    loss += predict(inputs[x], aims[six : six + 6], outputs, change, rate)
+            predictions += len(around)
             for target, value in change.items():
                 outputs[target] += value
     return inputs, outputs, predictions, loss
@@ -95,22 +136,25 @@ def plain_pass(model, rate, seed):
 @pytest.mark.parametrize("negatives", [1, 5, 6, 13])
 @pytest.mark.parametrize("predict", ["negative", "nce", "hierarchical"])
 @pytest.mark.parametrize("model", ["skip-gram", "cbow"])
-def test_the_compiled_pass_is_the_plain_one(model, predict, negatives):
-    config = WordToVec(model=model, predict=predict, width=20, window=3, negatives=negatives, sample=0.1, min_count=1)
+@pytest.mark.parametrize("parts", [(0, 0), (1, 3)])
+def test_the_compiled_pass_is_the_plain_one(model, predict, negatives, parts):
+    config = WordToVec(model=model, predict=predict, width=20, window=3, negatives=negatives, sample=0.1)
+    config = replace(config, least_part=parts[0], most_part=parts[1], buckets=50)
     made = Model(corpus(), config, seed=3)
+    assert (len(made.inputs) > len(WORDS)) == bool(parts[1])
     made.outputs[:, :20] = np.random.default_rng(0).normal(0, 0.3, (len(WORDS), 20))
     expected = plain_pass(made, 0.05, 12345)
     found = made._pass(made.corpus, 0, len(made.corpus.tokens), 0.05, 12345)
-    assert found.predictions == expected[2] > 100
+    assert found.count == expected[2] > 100
     assert found.total == pytest.approx(expected[3], rel=2e-3)
-    # scores are looked up in a table of 8,192 steps
+    # scores are looked up in a table
     assert np.abs(made.inputs - expected[0]).max() < 2e-3 and np.abs(made.outputs - expected[1]).max() < 2e-3
     assert np.abs(made.inputs - Model(made.corpus, config, seed=3).inputs).max() > 0.01
 
 
 @pytest.mark.parametrize("model", ["skip-gram", "cbow"])
 def test_the_softmax_moves_along_the_exact_gradient(model):
-    config = WordToVec(model=model, predict="softmax", width=4, window=2, sample=0.0, min_count=1)
+    config = WordToVec(model=model, predict="softmax", width=4, window=2, sample=0.0)
     text = corpus(1, seed=5)
     made = Model(text, config, seed=2)
     made.outputs[:, :4] = np.random.default_rng(1).normal(0, 0.5, (len(WORDS), 4))
@@ -137,21 +181,26 @@ def test_the_softmax_moves_along_the_exact_gradient(model):
 
 
 def test_a_rate_of_zero_changes_nothing():
-    made = Model(corpus(), WordToVec(min_count=1, width=8), seed=1)
+    made = Model(corpus(), WordToVec(width=8), seed=1)
     before = made.inputs.copy()
     found = made._pass(made.corpus, 0, len(made.corpus.tokens), 0.0, 77)
     assert found.total == pytest.approx(plain_pass(made, 0.0, 77)[3], rel=1e-3)
-    assert 0 < made.loss(made.corpus).mean <= 6 * log(2) * 1.001  # all outputs are zero
+    assert 0 < made.held_out(made.corpus).mean <= 6 * log(2) * 1.001  # all outputs are zero
     assert np.array_equal(made.inputs, before) and not made.outputs.any()
+
+
+def epoch(model, number, threads=1):
+    found = run_in_order(lambda piece: model.work(number, piece), list(range(model.pieces)), threads)
+    return sum(found, start=Loss(0, 0.0)).mean
 
 
 def test_one_thread_gives_the_same_bytes_and_any_number_learns():
     text = corpus(3000)
-    config = WordToVec(min_count=1, width=16, epochs=3, sample=0.0)
-    first, second, fast = (Model(text, config, seed=7) for _ in range(3))
-    tree = Model(text, replace(config, predict="hierarchical"), seed=7)
-    assert tree.train(0, 1).mean > tree.train(1, 1).mean > tree.train(2, 1).mean
-    losses = [[made.train(epoch, threads).mean for epoch in range(3)]
+    config = WordToVec(width=16, sample=0.0)
+    first, second, fast = (Model(text, config, 3, seed=7) for _ in range(3))
+    tree = Model(text, replace(config, predict="hierarchical"), 3, seed=7)
+    assert epoch(tree, 0) > epoch(tree, 1) > epoch(tree, 2)
+    losses = [[epoch(made, number, threads) for number in range(3)]
               for made, threads in ((first, 1), (second, 1), (fast, 2))]  # fmt: skip
     assert np.array_equal(first.inputs, second.inputs) and losses[0] == losses[1]
     assert losses[2][-1] < losses[2][0] and np.isfinite(fast.inputs).all()
@@ -168,11 +217,10 @@ def test_words_that_share_contexts_become_alike():
     row_of = np.append(np.arange(12, dtype=np.int32), np.int32(kernels.END))
     text = Corpus(tokens, starts, row_of, [str(n) for n in range(12)], np.bincount(tokens)[:12].astype(np.int64))
     for predict in ("negative", "softmax"):
-        config = WordToVec(predict=predict, min_count=1, width=8, epochs=3, sample=0.0, rate=0.05)
-        made = Model(text, config, seed=1)
-        for epoch in range(3):
-            made.train(epoch, 1)
-        unit = made.vectors / np.linalg.norm(made.vectors, axis=1, keepdims=True)
+        made = Model(text, WordToVec(predict=predict, width=8, sample=0.0, rate=0.05), 3, seed=1)
+        for number in range(3):
+            epoch(made, number)
+        unit = made.store().unit
         alike = unit @ unit.T
         assert (alike[:3, :3].sum() - 3) / 6 > alike[:3, 3:6].mean() + 0.1, predict
 

@@ -19,13 +19,17 @@ VERBS = {
         "using.evaluate",
         "Score a model: perplexity and bits per byte of the original text, each signed.",
     ),
-    "run": ("using.run", "Use a model: a language model continues a prompt, or scores it."),
+    "run": ("using.run", "Use a model: continue a prompt or score it; tell the neighbours of a word; label a text."),
     "info": ("inspecting.info", "Tell about a run: what it is, how far it is, how good, how big."),
     "compare": ("inspecting.compare", "Put runs side by side; say where their scores cannot be compared."),
     "tokenizer": ("tokenizing.app", "Train tokenizers and look at what they do."),
     "data": ("datasets.app", "Look at data sets and check files."),
     "text": ("texts.app", "Clean text and count what is in it."),
     "company": ("company.company", "Show the company a word keeps: its places in the text, and the words near it."),
+    "vectors": (
+        "vectors.app",
+        "Ask word vectors, compare them, turn them into maps, search documents with them.",
+    ),
 }
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Annotated, Any
 
 import typer
@@ -20,19 +20,25 @@ _HELP = {
     "tokenizer": "char, byte, word, bpe, byte-bpe, wordpiece or unigram.",
     "budget": "90s, 2m, 1.5h, 500 steps or 13 epochs.",
     "precision": "float32 or bf16.",
+    "lower": "no, yes or turkish.",
+    "min-count": "Rarer words are unknown.",
+    "phrases": "Rounds of joining words that belong together.",
+    "start": "Word vectors to go on from: a run or a file.",
+    "deterministic": "yes: the same seed gives the same bytes.",
 }
 
 
 def with_settings(command: Callable[..., None]) -> Callable[..., None]:
-    """Give a command a flag for every short setting; it receives them, with those of --set, as `settings`."""
+    """Give a command a flag for every short setting; it receives them as `short`, those of --set as `settings`."""
 
     def wrapped(**given: Any) -> None:
-        values = {full: given.pop(short) for short, full in SHORT.items()}
-        flags = [f"{full}={value}" for full, value in values.items() if value is not None]
-        command(settings=[*flags, *(given.pop("set_") or [])], **given)
+        flags = {name: given.pop(name.replace("-", "_")) for name in SHORT}
+        chosen = {name: value for name, value in flags.items() if value is not None}
+        command(short=chosen, settings=given.pop("set_") or [], **given)
 
-    own = [p for p in inspect.signature(command, eval_str=True).parameters.values() if p.name != "settings"]
-    flags = [_flag(short, full) for short, full in SHORT.items()]
+    named = inspect.signature(command, eval_str=True).parameters
+    own = [parameter for name, parameter in named.items() if name not in ("short", "settings")]
+    flags = [_flag(short, names) for short, names in SHORT.items()]
     several = Annotated[list[str] | None, typer.Option("--set", help="Any setting: --set backbone.width=256")]
     extra = inspect.Parameter("set_", inspect.Parameter.KEYWORD_ONLY, default=None, annotation=several)
     parameters = [p.replace(kind=inspect.Parameter.KEYWORD_ONLY) for p in own] + [*flags, extra]
@@ -42,7 +48,7 @@ def with_settings(command: Callable[..., None]) -> Callable[..., None]:
     return wrapped
 
 
-def _flag(short: str, full: str) -> inspect.Parameter:
-    about = _HELP.get(short) or f"The setting {full}."
+def _flag(short: str, names: Sequence[str]) -> inspect.Parameter:
+    about = _HELP.get(short) or f"The setting {' or '.join(names)}."
     kind = Annotated[str | None, typer.Option(f"--{short}", help=about, rich_help_panel="Settings")]
-    return inspect.Parameter(short, inspect.Parameter.KEYWORD_ONLY, default=None, annotation=kind)
+    return inspect.Parameter(short.replace("-", "_"), inspect.Parameter.KEYWORD_ONLY, default=None, annotation=kind)

@@ -23,6 +23,7 @@ def train(
     what: Annotated[
         str, typer.Argument(metavar="PRESET|RECIPE.toml|RUN", help="What to train, or the run to continue.")
     ],
+    short: dict[str, str],
     settings: list[str],
     out: Annotated[Path | None, typer.Option(help="The run folder; runs/PRESET by default.")] = None,
     plan: Annotated[bool, typer.Option("--plan", help="Only say what it would take.")] = False,
@@ -33,11 +34,11 @@ def train(
     style = "quiet" if quiet else "json" if as_json else "auto"
     is_preset = what.partition(":")[0] in PRESETS
     if not is_preset and (Path(what).is_dir() or (os.sep in what and not what.endswith(".toml"))):
-        if settings or out or plan:
+        if short or settings or out or plan:
             raise FirthError("a run is continued as it was begun", where=what, do="leave out the other options")
         _finish(lambda: api.resume(what, progress=style), style)
         return
-    choice = api.choose(what, settings)
+    choice = api.choose(what, settings, short)
     if plan:
         _print_plan(api.plan(choice), as_json)
         return
@@ -62,7 +63,7 @@ def _finish(work: Callable[[], Any], style: str) -> None:
             value = "n/a" if score["value"] is None else f"{score['value']:.4g}"
             name = f"{parts(score['signature'])['split']} {score['name'].replace('_', ' ')}"
             print(f"{name}: {value}  [{score['signature']}]")
-        print(f'run folder: {model.run.path}  (firth run {model.run.path} "a prompt"; {model.run.path}/report.html)')
+        print(f"run folder: {model.run.path}  ({model.hint}; {model.run.path}/report.html)")
 
 
 def _print_plan(plan: Any, as_json: bool) -> None:

@@ -34,27 +34,26 @@ def evaluate(
 def run(
     run: Annotated[str, typer.Argument(metavar="RUN", help="A run folder.")],
     text: Annotated[str, typer.Argument(metavar="INPUT", help="A prompt, or - to read one per line.")] = "",
-    score: Annotated[bool, typer.Option("--score", help="Give the log-probability of the input instead.")] = False,
-    prefix: Annotated[bool, typer.Option("--prefix", help="With --score: the input need not end here.")] = False,
-    length: Annotated[int, typer.Option(help="Tokens to generate at most.", min=1)] = 100,
-    count: Annotated[int, typer.Option(help="Continuations per prompt.", min=1)] = 1,
-    temperature: Annotated[float, typer.Option(help="0: always the most probable token.")] = 0.8,
-    top_k: Annotated[int, typer.Option(help="Choose among the k most probable; 0: all.")] = 0,
-    top_p: Annotated[float, typer.Option(help="Choose among the most probable that reach p together.")] = 1.0,
-    seed: Annotated[int, typer.Option(help="The same seed gives the same text.", min=0)] = 0,
+    score: Annotated[
+        bool | None, typer.Option("--score", help="Give the log-probability of the input.")
+    ] = None,
+    prefix: Annotated[bool | None, typer.Option("--prefix", help="With --score: the input need not end here.")] = None,
+    length: Annotated[int | None, typer.Option(help="Tokens to generate at most; 100.", min=1)] = None,
+    count: Annotated[int | None, typer.Option(help="Continuations of a prompt; neighbours of a word.", min=1)] = None,
+    temperature: Annotated[float | None, typer.Option(help="0: always the most probable token; 0.8.")] = None,
+    top_k: Annotated[int | None, typer.Option(help="Choose among the k most probable.")] = None,
+    top_p: Annotated[float | None, typer.Option(help="Choose among the most probable that reach p together.")] = None,
+    seed: Annotated[int | None, typer.Option(help="The same seed gives the same text.", min=0)] = None,
     as_json: Annotated[bool, typer.Option("--json", help="One JSON object per input.")] = False,
 ) -> None:
-    """Use a model: a language model continues a prompt, or scores it."""
+    """Use a model: continue a prompt or score it; tell the neighbours of a word; label a text."""
+    options = {"score": score, "prefix": prefix, "length": length, "count": count, "temperature": temperature}
+    options |= {"top_k": top_k, "top_p": top_p, "seed": seed}
+    given = {name: value for name, value in options.items() if value is not None}
     model = api.load(run)
     for line in _inputs(text):
-        if score:
-            value = model.score([line], whole=not prefix)[0]
-            print(json.dumps({"input": line, "log_probability": value}) if as_json else f"{value:.4f}\t{line}")
-            continue
-        found = model.generate(
-            line, length=length, count=count, temperature=temperature, top_k=top_k, top_p=top_p, seed=seed
-        )
-        print(json.dumps({"input": line, "texts": found}, ensure_ascii=False) if as_json else "\n---\n".join(found))
+        found = model.answer(line, given)
+        print(json.dumps(found, ensure_ascii=False) if as_json else model.shown(found))
 
 
 def _inputs(text: str) -> Iterator[str]:

@@ -65,6 +65,15 @@ def override(config: Config, settings: Iterable[str]) -> Config:
     return config
 
 
+def has(config: Any, path: str) -> bool:
+    """Whether there is such a setting, by its full name."""
+    for name in path.split("."):
+        if not is_dataclass(config) or name not in _fields_of(type(config)):
+            return False
+        config = getattr(config, name)
+    return True
+
+
 def read_toml(path: Path) -> dict[str, Any]:
     """A TOML file as a nested dictionary."""
     try:

@@ -169,8 +169,17 @@ class Neural:
 
 
 @dataclass(frozen=True)
+class Phrases:
+    """Joining pairs of words that belong together, such as new york, into one."""
+
+    rounds: int = bounded(0, least=0, most=4)  # 0: none; 2 can join up to four words
+    least: int = bounded(5, least=1)  # times that a pair must occur; as many are taken off every count
+    threshold: float = bounded(10.0, least=0.0)  # higher: fewer phrases
+
+
+@dataclass(frozen=True)
 class WordToVec:
-    """Vectors of words that predict each other (Mikolov et al. 2013)."""
+    """Vectors of words that predict each other (Mikolov et al. 2013), or of words and their parts (fastText)."""
 
     kind: ClassVar[str] = "word2vec"
     model: Literal["skip-gram", "cbow"] = "skip-gram"
@@ -180,10 +189,67 @@ class WordToVec:
     negatives: int = bounded(5, least=1, most=200)
     exponent: float = bounded(0.75, least=0.0, most=2.0)  # of the counts in the noise distribution
     sample: float = bounded(1e-3, least=0.0, most=1.0)  # words more frequent than this are thinned out; 0: none
-    min_count: int = bounded(5, least=1)
     rate: float = bounded(0.025, least=0.0, most=1.0)
     least_rate: float = bounded(1e-4, least=0.0, most=1.0)  # falls to it in a straight line
+    least_part: int = bounded(0, least=0, most=100)  # characters of a word's parts; 0 and 0: words have no parts
+    most_part: int = bounded(0, least=0, most=100)
+    buckets: int = bounded(2_000_000, least=1, most=2**31 - 1)  # parts share so many vectors
+
+
+@dataclass(frozen=True)
+class GloVe:
+    """Vectors whose products are the logarithms of co-occurrence (Pennington et al. 2014)."""
+
+    kind: ClassVar[str] = "glove"
+    width: int = bounded(100, least=1, most=10_000)
+    window: int = bounded(10, least=1, most=1000)
+    side: Literal["both", "left", "right"] = "both"
+    distance: Literal["inverse", "none"] = "inverse"  # how much a neighbour counts: 1/distance, or 1
+    top: float = bounded(10.0, above=0.0)  # x_max: cells from here on weigh 1; 100 for billions of words
+    exponent: float = bounded(0.75, least=0.0, most=2.0)  # of the weight of rarer cells
+    rate: float = bounded(0.05, above=0.0, most=1.0)
+
+
+@dataclass(frozen=True)
+class Counted:
+    """Vectors from a matrix of counts, weighed and reduced; no passes over the text, no start values."""
+
+    kind: ClassVar[str] = "counted"
+    matrix: Literal["ppmi", "hellinger", "documents"] = "ppmi"  # documents: LSA
+    width: int = bounded(100, least=1, most=10_000)
+    window: int = bounded(5, least=1, most=1000)
+    side: Literal["both", "left", "right"] = "both"
+    distance: Literal["inverse", "none"] = "none"
+    shift: float = bounded(1.0, least=1.0)  # PPMI: log of it is taken off; as many negatives in word2vec
+    smoothing: float = bounded(0.75, above=0.0, most=1.0)  # PPMI: exponent of the contexts' counts
+    weighting: Literal["count", "log10", "smooth"] = "log10"  # documents: tf-idf
+    power: float = bounded(0.5, least=0.0, most=1.0)  # of the singular values
+    method: Literal["exact", "randomized"] = "exact"
+
+
+@dataclass(frozen=True)
+class Passes:
+    """How often the text is read, and by how many threads."""
+
     epochs: int = bounded(5, least=1, most=100_000)
+    threads: int = bounded(0, least=0, most=1024)  # 0: all cores
+    deterministic: bool = False  # one thread changes the vectors: the same seed gives the same bytes
+    patience: int = bounded(0, least=0)  # epochs without a gain on held-out text before stopping early; 0: never
+    save: float = bounded(60.0, above=0.0)  # seconds between checkpoints, about
 
 
-System = Neural  # the union of all families' configurations, told apart by `kind`
+@dataclass(frozen=True)
+class Vectors:
+    """Vectors of words."""
+
+    kind: ClassVar[str] = "vectors"
+    data: Text = field(default_factory=Text)
+    tokenizer: Tokenizer = field(default_factory=lambda: Tokenizer(model="word", size=1_000_000, min_count=5))
+    phrases: Phrases = field(default_factory=Phrases)
+    method: WordToVec | GloVe | Counted = field(default_factory=WordToVec)
+    train: Passes = field(default_factory=Passes)
+    start: str = ""  # a run or file of vectors to go on from; words it does not have begin anew
+    seed: int = bounded(1, least=0, most=2**63 - 1)
+
+
+System = Neural | Vectors  # the union of all families' configurations, told apart by `kind`

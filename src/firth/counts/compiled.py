@@ -28,6 +28,11 @@ def kernel(function: Callable) -> Callable:
         return numba.njit(function, nogil=True, fastmath=_FAST, cache=kept, error_model="numpy")
 
 
+def part(function: Callable) -> Callable:
+    """A piece that is written into each kernel that calls it: passing arrays on can cost more than the work itself."""
+    return numba.njit(function, nogil=True, fastmath=_FAST, error_model="numpy", inline="always")
+
+
 @contextmanager
 def _kept_in(folder: Path | None) -> Iterator[bool]:
     """While it lasts, numba keeps what it compiles in this folder; other users of numba are not affected."""

@@ -1,6 +1,6 @@
 """Wide sparse rows made short and dense: truncated SVD (LSA), PPMI with SVD, Hellinger PCA.
 
-`ppmi_vectors`, `lsa` and `hellinger` give the words and a row of float32 for each, as `WordVectors` takes them.
+`reduce_ppmi`, `reduce_documents` and `reduce_hellinger` take counts; the `rows` of what they give are word vectors.
 """
 
 from __future__ import annotations
@@ -12,14 +12,11 @@ from scipy.sparse import csr_array
 from scipy.sparse.linalg import ArpackError, LinearOperator, aslinearoperator, svds
 
 from firth.counts import matrix
-from firth.counts.cooccurrence import cooccurrence
-from firth.counts.vocabulary import Vocabulary
 from firth.errors import FirthError, unknown
 
 _SPARE = 16  # directions tried beyond those asked for
 _ROUNDS = 4  # power iterations: each raises the singular values' odds to the next even power
 Method = Literal["exact", "randomized"]
-Named = tuple[tuple[str, ...], np.ndarray]
 
 
 class Factors(NamedTuple):
@@ -54,15 +51,24 @@ def factor(
         raise FirthError(what, do=f"choose a width from 1 to {min(rows.shape)}")
     rows = rows.astype(np.float64)
     if width > min(rows.shape) // 2 or min(rows.shape) <= 64:  # too few for the sparse methods, small enough without
-        return _dense(rows, width, centred)
-    operator = _centred(rows) if centred else aslinearoperator(rows)
-    return _signed(*METHODS[method](operator, width, seed))
+        found = _dense(rows, width, centred)
+    else:
+        operator = _centred(rows) if centred else aslinearoperator(rows)
+        found = _signed(*METHODS[method](operator, width, seed))
+    return found if centred else _silent(found, rows)
 
 
 def _dense(rows: Any, width: int, centred: bool) -> Factors:
     full = rows if isinstance(rows, np.ndarray) else rows.toarray()
     left, values, right = np.linalg.svd(full - full.mean(0) if centred else full, full_matrices=False)
     return _signed(left[:, :width], values[:width], right[:width])
+
+
+def _silent(found: Factors, rows: Any) -> Factors:
+    """Zeros for rows and columns of zeros, where rounding leaves something that has a direction."""
+    sizes = abs(rows)
+    left, right = (np.asarray(sizes.sum(axis)).ravel() > 0 for axis in (1, 0))
+    return Factors(found.left * left[:, None], found.values, found.right * right[:, None])
 
 
 def _centred(rows: Any) -> LinearOperator:
@@ -114,54 +120,34 @@ def _signed(left: np.ndarray, values: np.ndarray, right: np.ndarray) -> Factors:
 # --- word vectors ---------------------------------------------------------------------------------------------------
 
 
-def ppmi_vectors(
-    vocabulary: Vocabulary,
-    ids: np.ndarray,
-    starts: np.ndarray,
+def reduce_ppmi(
+    counts: csr_array,
+    width: int,
     *,
-    width: int = 100,
     shift: float = 1.0,
     smoothing: float = 0.75,
-    exponent: float = 0.5,
     method: Method = "exact",
     seed: int = 0,
-    **window: Any,
-) -> Named:
-    """Word vectors from the SVD of PPMI; further options are those of `cells` (window, side, distance, limit, …).
+) -> Factors:
+    """The SVD of the PPMI of co-occurrence.
 
     ½ is the exponent that Levy, Goldberg and Dagan (2015) advise; 1 is classic, 0 whitens."""
-    counts = cooccurrence(ids, starts, len(vocabulary), **window)
-    association = matrix.ppmi(counts, shift=shift, smoothing=smoothing)
-    return vocabulary.words, factor(association, width, method=method, seed=seed).rows(exponent)
+    return factor(matrix.ppmi(counts, shift=shift, smoothing=smoothing), width, method=method, seed=seed)
 
 
-def lsa(
-    vocabulary: Vocabulary,
-    ids: np.ndarray,
-    starts: np.ndarray,
+def reduce_documents(
+    bags: csr_array,
+    width: int,
     *,
-    width: int = 100,
     weighting: Literal["count", "log10", "smooth"] = "log10",
-    exponent: float = 1.0,
     method: Method = "exact",
     seed: int = 0,
-) -> Named:
-    """Word vectors from the SVD of the (weighed) term-document matrix: latent semantic analysis."""
-    bags = matrix.bag_of_words(ids, starts, len(vocabulary))
+) -> Factors:
+    """The SVD of the (weighed) terms by documents, from documents by words: latent semantic analysis."""
     weighed = bags if weighting == "count" else matrix.tfidf(bags, weighting)
-    return vocabulary.words, factor(weighed.T.tocsr(), width, method=method, seed=seed).rows(exponent)
+    return factor(weighed.T.tocsr(), width, method=method, seed=seed)
 
 
-def hellinger(
-    vocabulary: Vocabulary,
-    ids: np.ndarray,
-    starts: np.ndarray,
-    *,
-    width: int = 100,
-    method: Method = "exact",
-    seed: int = 0,
-    **window: Any,
-) -> Named:
-    """Word vectors from the PCA of the roots of each word's shares of neighbours (Lebret and Collobert 2014)."""
-    rows = matrix.hellinger_rows(cooccurrence(ids, starts, len(vocabulary), **window))
-    return vocabulary.words, factor(rows, width, centred=True, method=method, seed=seed).rows()
+def reduce_hellinger(counts: csr_array, width: int, *, method: Method = "exact", seed: int = 0) -> Factors:
+    """The PCA of the roots of each word's shares of neighbours (Lebret and Collobert 2014)."""
+    return factor(matrix.hellinger_rows(counts), width, centred=True, method=method, seed=seed)

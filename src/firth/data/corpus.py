@@ -62,7 +62,7 @@ def documents(config: schema.Text, seed: int, cache: Path) -> dict[str, Document
         0.0 if own[name] else share
         for name, share in zip(NAMES[1:], (config.valid_share, config.test_share), strict=True)
     )
-    total = _count(source, cache) if any(shares) else 0
+    total = count(source, cache) if any(shares) else 0
     if any(shares) and total < 3:
         raise FirthError(
             f"{total} document{'s' * (total != 1)}, too few to split three ways",
@@ -78,7 +78,7 @@ def documents(config: schema.Text, seed: int, cache: Path) -> dict[str, Document
     return found
 
 
-def _count(source: Source, cache: Path) -> int:
+def count(source: Source, cache: Path) -> int:
     """How many documents there are: counted once per content."""
     note = cache / "counts" / source.fingerprint()[:32]
     try:

@@ -10,7 +10,7 @@ from types import ModuleType
 
 from firth.config import schema
 
-FAMILIES = {schema.Neural: "firth.families.neural"}
+FAMILIES = {schema.Neural: "firth.families.neural", schema.Vectors: "firth.families.vectors"}
 
 
 def family(config: schema.System) -> ModuleType:

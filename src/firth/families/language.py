@@ -2,18 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Protocol
+from typing import Any, Protocol
 
 import numpy as np
 
 from firth.config import from_dict, schema
+from firth.config.core import bounded
 from firth.data.cache import Split, default_cache, tokenised
 from firth.data.corpus import Documents, documents
 from firth.data.sources import kept, open_source
 from firth.decoding.sample import Generated, Sampling, generate
 from firth.errors import FirthError, unknown
+from firth.families.order import read_options
 from firth.metrics.language import ByteModel, bits_per_byte, perplexity
 from firth.metrics.score import Score, signature
 from firth.runs.folder import Run
@@ -22,6 +25,20 @@ from firth.text.tokenizer import Tokenizer
 from firth.types import Batch, Stepper, Target, Tokens
 
 _TOKENS_AT_ONCE = 4096  # scored together, padding counted
+
+
+@dataclass(frozen=True)
+class Asked:
+    """How `firth run` is to answer."""
+
+    score: bool = False
+    prefix: bool = False
+    length: int = bounded(100, least=1)
+    count: int = bounded(1, least=1)
+    temperature: float = 0.8
+    top_k: int = 0
+    top_p: float = 1.0
+    seed: int = bounded(0, least=0)
 
 
 class Engine(Protocol):
@@ -149,6 +166,27 @@ class LanguageModel:
         batch = Batch({"text": Tokens(ids, np.ones(ids.shape, bool))}, {}).to("cpu")
         never = sorted(special.ids - {special.end})
         return generate(self._engine.stepper, batch, length, how, seed, end=special.end, banned=never)
+
+    # --- the command line -------------------------------------------------------------------------------------
+
+    @property
+    def hint(self) -> str:
+        """What to try first."""
+        return f'firth run {self.run.path} "a prompt"'
+
+    def answer(self, line: str, options: Mapping[str, object]) -> dict[str, Any]:
+        """What `firth run` says to a line."""
+        asked = read_options(Asked, options)
+        if asked.score:
+            return {"input": line, "log_probability": self.score([line], whole=not asked.prefix)[0]}
+        names = ("length", "count", "temperature", "top_k", "top_p", "seed")
+        return {"input": line, "texts": self.generate(line, **{name: getattr(asked, name) for name in names})}
+
+    def shown(self, answer: Mapping[str, Any]) -> str:
+        """The same for a person."""
+        if "texts" in answer:
+            return "\n---\n".join(answer["texts"])
+        return f"{answer['log_probability']:.4f}\t{answer['input']}"
 
     def _prompt(self, text: str) -> list[int]:
         return [self.tokenizer.special.start, *self.tokenizer.ids(text)]

@@ -114,6 +114,7 @@ def _begin(order: Order, run: Run) -> None:
     data = {
         "splits": {name: split.key for name, split in prepared.splits.items()},
         "byte_counts": list(prepared.splits["train"].tally.histogram),
+        "steps": int(parse(config.train.budget).amount),
     }
     run.write_record(Record(order.preset, order.asked, config, {"text": prepared.tokenizer.hash}, data, machine()))
     count = sum(parameter.numel() for parameter in prepared.system.parameters())

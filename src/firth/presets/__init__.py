@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from firth.config.schema import System
 from firth.errors import unknown
-from firth.presets import recurrent
+from firth.presets import recurrent, vectors
 
 
 @dataclass(frozen=True)
@@ -25,6 +25,30 @@ PRESETS: dict[str, Preset] = {
         recurrent.LSTM_SIZES,
         "plain text",
         "Zaremba et al. 2014; Press and Wolf 2017",
+    ),
+    "skipgram": Preset(
+        "word vectors: each word predicts its neighbours", vectors.SKIP_GRAM, "plain text", "Mikolov et al. 2013"
+    ),
+    "cbow": Preset("word vectors: neighbours predict the word", vectors.CBOW, "plain text", "Mikolov et al. 2013"),
+    "fasttext": Preset(
+        "word vectors made of parts of words, so that unseen words have one too",
+        vectors.FAST_TEXT,
+        "plain text",
+        "Bojanowski et al. 2017",
+    ),
+    "glove": Preset(
+        "word vectors that give the logarithms of co-occurrence", vectors.GLOVE, "plain text", "Pennington et al. 2014"
+    ),
+    "ppmi": Preset("word vectors by SVD of associations", vectors.PPMI, "plain text", "Levy et al. 2015"),
+    "lsa": Preset("word vectors by SVD of words and documents", vectors.LSA, "plain text", "Deerwester et al. 1990"),
+    "hellinger": Preset(
+        "word vectors by PCA of shares of neighbours", vectors.HELLINGER, "plain text", "Lebret and Collobert 2014"
+    ),
+    "items": Preset(
+        "vectors of products, places or pages that occur in the same line, for recommending",
+        vectors.ITEMS,
+        "a line of items for each basket",
+        "Barkan and Koenigstein 2016; Caselles-Dupré et al. 2018",
     ),
 }
 

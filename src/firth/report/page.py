@@ -30,13 +30,13 @@ code { font-size: .85em; color: var(--soft); }
 """
 
 
-def write_report(run: Run, samples: Sequence[str]) -> None:
+def write_report(run: Run, samples: Sequence[str], title: str = "Samples") -> None:
     """Write report.html into a run folder."""
-    files.replace_file(run.path / "report.html", page(run, samples).encode())
+    files.replace_file(run.path / "report.html", page(run, samples, title).encode())
 
 
-def page(run: Run, samples: Sequence[str]) -> str:
-    """The report as HTML."""
+def page(run: Run, samples: Sequence[str], title: str = "Samples") -> str:
+    """The report as HTML, with some texts of the run under their title."""
     about, lines = summary(run.path), list(read(run.path / "log.jsonl"))
     name = escape(run.path.name)
     shown = {key: value for key, value in about.items() if key not in ("scores", "run")}
@@ -44,7 +44,7 @@ def page(run: Run, samples: Sequence[str]) -> str:
         f"<h1>{name}</h1>",
         _scores(run),
         *_curves(lines),
-        "<h2>Samples</h2>",
+        f"<h2>{escape(title)}</h2>",
         *(f"<pre>{escape(sample)}</pre>" for sample in samples),
         "<h2>The run</h2>",
         _table(shown),
@@ -72,24 +72,28 @@ def _scores(run: Run) -> str:
     return f"<table>{''.join(rows)}</table>" if rows else ""
 
 
+# Further curves: title, key of the log's lines, label of the axis.
+_CURVES = (
+    ("Rate", "rate", "rate"),
+    ("Gradient norm", "norm", "norm before clipping"),
+    ("Speed", "tokens_per_second", "tokens/s"),
+)
+
+
 def _curves(lines: Sequence[Mapping[str, Any]]) -> list[str]:
-    steps = [line for line in lines if "rate" in line]
+    steps = [line for line in lines if "tokens_per_second" in line]
     valid = [line for line in lines if line.get("split") == "valid"]
+    if not steps:
+        return []
     step = [line["step"] for line in valid]
-    charts = [
-        line_chart(
-            "Loss",
-            "step",
-            "nats per token",
-            [
-                Series("training", *_thinned(steps, "loss")),
-                Series("validation", step, [v["loss"] for v in valid], dots=True),
-            ],
-        ),
-        line_chart("Rate", "step", "rate", [Series("rate", *_thinned(steps, "rate"))]),
-        line_chart("Gradient norm", "step", "norm before clipping", [Series("norm", *_thinned(steps, "norm"))]),
-        line_chart("Speed", "step", "tokens/s", [Series("tokens/s", *_thinned(steps, "tokens_per_second"))]),
-    ]
+    trained, held_out = (
+        Series("training", *_thinned(steps, "loss")),
+        Series("validation", step, [line["loss"] for line in valid], dots=True),
+    )
+    charts = [line_chart("Loss", "step", "nats", [trained, held_out] if valid else [trained])]
+    for title, key, label in _CURVES:
+        if key in steps[0]:
+            charts.append(line_chart(title, "step", label, [Series(label, *_thinned(steps, key))]))
     return ["<h2>Curves</h2>", *charts]
 
 

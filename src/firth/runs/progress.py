@@ -22,8 +22,8 @@ class Progress(Protocol):
     def step(self, entry: Mapping[str, Any]) -> None:
         """A training step is done: step, loss, tokens_per_second, …"""
 
-    def evaluation(self, entry: Mapping[str, Any]) -> None:
-        """An evaluation is done: step, split, metric, value, …"""
+    def evaluation(self, entry: Mapping[str, Any]) -> bool | None:
+        """An evaluation is done: step, split, metric, value, …; training ends early if this returns True."""
 
     def stop(self) -> None:
         """No more steps."""
@@ -110,8 +110,10 @@ def _figures(entry: Mapping[str, Any]) -> str:
 _STYLES = {"live": Live, "plain": Plain, "json": Json, "quiet": Quiet}
 
 
-def progress(style: Style) -> Progress:
-    """The reporter of a style; auto is live on a terminal and plain elsewhere."""
+def progress(style: Style | Progress) -> Progress:
+    """The reporter of a style, or the one given; auto is live on a terminal and plain elsewhere."""
+    if not isinstance(style, str):
+        return style
     if style == "auto":
         style = "live" if sys.stderr.isatty() else "plain"
     return _STYLES[style]()

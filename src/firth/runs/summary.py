@@ -12,7 +12,6 @@ from typing import Any
 from firth.errors import FirthError
 from firth.metrics.score import parts
 from firth.runs import checkpoints
-from firth.runs.budget import parse
 from firth.runs.folder import Run
 from firth.runs.log import read
 
@@ -46,7 +45,7 @@ def comparison(paths: Sequence[str]) -> tuple[list[dict[str, Any]], list[str]]:
     rows, signatures = [], []
     for path in paths:
         run, about = Run.open(path), summary(path)
-        scores = {score["name"]: score for score in run.scores() if "|split:test|" in score["signature"]}
+        scores = {score["name"]: score for score in run.scores() if parts(score["signature"]).get("split") == "test"}
         rows.append(
             {
                 "run": about["run"],
@@ -55,13 +54,14 @@ def comparison(paths: Sequence[str]) -> tuple[list[dict[str, Any]], list[str]]:
                 "parameters": about["parameters"],
                 "seconds": about["seconds"],
                 "tokens seen": about["tokens_seen"],
-                **{
-                    label: scores[name]["value"] if name in scores else None
-                    for name, label in (("perplexity", "test perplexity"), ("bits_per_byte", "bits per byte"))
-                },
+                "scores": {name.replace("_", " "): score["value"] for name, score in scores.items()},
             }
         )
         signatures += [parts(score["signature"]) for score in scores.values()]
+    names = dict.fromkeys(name for row in rows for name in row["scores"])
+    rows = [row | {f"test {name}": row["scores"].get(name) for name in names} for row in rows]
+    for row in rows:
+        del row["scores"]
     return rows, [text for part, text in _DIFFERING.items() if len({found.get(part) for found in signatures}) > 1]
 
 
@@ -79,18 +79,19 @@ def parameters(path: Path) -> int:
     try:
         with path.open("rb") as file:
             header = json.loads(file.read(struct.unpack("<Q", file.read(8))[0]))
-        return sum(math.prod(entry["shape"]) for name, entry in header.items() if name != "__metadata__")
+        tensors = (entry for name, entry in header.items() if name != "__metadata__")
+        return sum(math.prod(entry["shape"]) for entry in tensors if "F" in entry["dtype"])
     except (OSError, ValueError, struct.error, KeyError):
         raise FirthError("damaged weights", where=path, do="restore the file, or train again") from None
 
 
 def _state(run: Run) -> str:
-    steps = int(parse(run.record.config.train.budget).amount)
+    steps = run.record.data.get("steps", 0)
     place = checkpoints.newest(run.path)
     if place is None:
         return "begun" if not run.is_trained else "trained (its checkpoints are gone)"
     values = json.loads((place / "training.json").read_bytes())
-    return f"{'done' if values['finished'] else 'open'}, step {values['step']:,} of {steps:,}"
+    return f"{'done' if values['finished'] else 'open'}, step {values['step']:,}" + (f" of {steps:,}" if steps else "")
 
 
 def _origin(origin: dict[str, Any] | None) -> dict[str, str]:

@@ -79,6 +79,7 @@ class Trainer:
         self.position = Position()
         self.carried: State | None = None
         self._batches: Iterator[Batch] | None = None
+        self._asked_to_stop = False  # by whoever looks on
 
     def run(self) -> Position:
         """All steps that are left."""
@@ -154,7 +155,7 @@ class Trainer:
             return
         if last or step % config.evaluate == 0:
             self._evaluate()
-            last = last or (config.patience > 0 and self.position.stale >= config.patience)
+            last = last or self._asked_to_stop or (config.patience > 0 and self.position.stale >= config.patience)
         self.position.finished = last
         if due or last:
             self._save()
@@ -168,7 +169,7 @@ class Trainer:
         with torch.no_grad(), autocast(job.config):
             found = job.evaluate()
         job.system.train()
-        self._record({"split": "valid", **asdict(found)}, job.progress.evaluation)
+        self._asked_to_stop = self._record({"split": "valid", **asdict(found)}, job.progress.evaluation) is True
         better = math.isfinite(found.loss) and (position.best is None or found.loss < position.best)
         if better:
             position.best, position.best_step = found.loss, position.step
@@ -186,13 +187,13 @@ class Trainer:
         figures = {name: entry[name] for name in ("loss", "rate", "norm", "tokens")}
         self._record({**figures, "tokens_per_second": entry["tokens"] / entry["took"]}, self.job.progress.step)
 
-    def _record(self, entry: Mapping[str, Any], show: Callable[[Mapping[str, Any]], None]) -> None:
+    def _record(self, entry: Mapping[str, Any], show: Callable[[Mapping[str, Any]], Any]) -> Any:
         if not self.job.devices.leads:
-            return
+            return None
         seconds = round(self._seconds_before + time.perf_counter() - self._began, 3)
         line = {"step": self.position.step, **entry, "seconds": seconds}
         self._log.add(line)
-        show(line)
+        return show(line)
 
     # --- checkpoints ------------------------------------------------------------------------------------------
 

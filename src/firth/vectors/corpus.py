@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -11,6 +11,7 @@ from firth.data.cache import Split
 from firth.errors import FirthError
 from firth.text.tokenizer import Tokenizer
 from firth.vectors.kernels import END, NONE
+from firth.vectors.store import WordVectors
 
 BLOCK = 1 << 22  # tokens counted at once
 
@@ -48,6 +49,27 @@ def read(split: Split, tokenizer: Tokenizer, least: int = 1) -> Corpus:
     row_of[tokenizer.special.end] = END
     names = list(tokenizer.vocabulary())
     return Corpus(split.ids, split.starts, row_of, [names[token] for token in chosen], counts[chosen])
+
+
+def alike(split: Split, corpus: Corpus) -> Corpus:
+    """Another split of the same tokenizer, with the same rows."""
+    return replace(corpus, tokens=split.ids, starts=split.starts)
+
+
+def extended(corpus: Corpus, start: WordVectors) -> Corpus:
+    """The same text with rows for all words of a store too: words that it lacks keep their vectors in training on."""
+    known = {word: row for row, word in enumerate(corpus.words)}
+    old = np.ones(len(start), np.int64) if start.counts is None else start.counts
+    words = [*corpus.words, *(word for word in start.words if word not in known)]
+    counts = np.zeros(len(words), np.int64)
+    counts[: len(known)] = corpus.counts
+    places = {word: row for row, word in enumerate(words)}
+    counts[[places[word] for word in start.words]] += old
+    order = np.argsort(-counts, kind="stable")  # a Huffman tree wants frequent words first
+    place_of = np.empty(len(words), np.int32)
+    place_of[order] = np.arange(len(words), dtype=np.int32)
+    row_of = np.where(corpus.row_of >= 0, place_of[np.maximum(corpus.row_of, 0)], corpus.row_of).astype(np.int32)
+    return replace(corpus, row_of=row_of, words=[words[row] for row in order], counts=counts[order])
 
 
 def jobs(starts: np.ndarray, size: int) -> np.ndarray:

@@ -98,16 +98,17 @@ class Table:
 
 def evaluate_folder(
     vectors: WordVectors,
-    folder: str | Path,
+    folder: str | Path | Sequence[str | Path],
     asking: Asking | None = None,
     senses: Senses | None = None,
     done: Callable[[Result], None] | None = None,
 ) -> Table:
-    """Every set of questions below a folder, its kind told from its content; `done` is told each result at once."""
-    root = Path(folder)
-    if not root.exists():
-        raise FirthError("no such folder", where=root, do="give a folder or a file with questions about words")
-    paths = sorted(path for path in root.rglob("*") if path.is_file()) if root.is_dir() else [root]
+    """Every set of questions below a folder (or several, or files), its kind told from its content.
+
+    `done` is told each result at once.
+    """
+    roots = [folder] if isinstance(folder, (str, Path)) else folder
+    paths = list(dict.fromkeys(path for root in roots for path in _below(Path(root))))
     results, skipped, bats = [], [], {}
     for path in paths:
         try:
@@ -131,6 +132,13 @@ def evaluate_folder(
         if done:
             done(results[-1])
     return Table(tuple(results), tuple(skipped))
+
+
+def _below(root: Path) -> list[Path]:
+    """The file itself, or those of a folder."""
+    if not root.exists():
+        raise FirthError("no such folder", where=root, do="give a folder or a file with questions about words")
+    return sorted(path for path in root.rglob("*") if path.is_file()) if root.is_dir() else [root]
 
 
 def _evaluate(

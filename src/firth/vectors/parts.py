@@ -46,13 +46,13 @@ def hash_words(text, ends, least, most, count, first, out):
 
 @kernel
 def compose(own, buckets, first, places, out):
-    """out[i] = the mean of own[i] and its buckets, added one after the other in float32."""
+    """out[i] = the mean of own[i] and its buckets, added in turn in float32; place −1 is a vector of zeros."""
     for word in range(own.shape[0]):
         for column in range(own.shape[1]):
             out[word, column] = own[word, column]
         for place in range(first[word], first[word + 1]):
             row = places[place]
-            for column in range(own.shape[1]):
+            for column in range(own.shape[1] if row >= 0 else 0):
                 out[word, column] += buckets[row, column]
         share = np.float32(1.0 / (first[word + 1] - first[word] + 1))
         for column in range(own.shape[1]):

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Literal, NamedTuple
 
 import numpy as np
 
+from firth.counts.matrix import TfIdf, learn_tfidf
 from firth.data.formats.relevance import Collection
 from firth.data.records import Passage
 from firth.errors import FirthError, unknown
@@ -20,7 +21,7 @@ from firth.vectors import bundle
 from firth.vectors.asking import Result, digest, unit
 
 if TYPE_CHECKING:
-    from scipy.sparse import csr_matrix
+    from scipy.sparse import csr_array, csr_matrix
 
     from firth.vectors.store import WordVectors
 
@@ -104,23 +105,20 @@ class SearchIndex:
         return _scaled(found, idf)
 
     @cached_property
-    def idf(self) -> np.ndarray:
-        """The smoothed inverse document frequency, as for tf-idf and the means of vectors."""
-        return np.log((1.0 + len(self.ids)) / (1.0 + self.frequency)) + 1.0
+    def weights(self) -> TfIdf:
+        """Of tf-idf with smoothed document frequencies; means of vectors are weighted by its idf too."""
+        return learn_tfidf(self.matrix.T.tocsr(), "smooth")
 
     @cached_property
-    def tfidf(self) -> csr_matrix:
+    def tfidf(self) -> csr_array:
         """(1 + ln count) times idf, each document of length 1 (terms, documents)."""
-        found = self.matrix.copy()
-        found.data = 1.0 + np.log(found.data)
-        found = _scaled(found, self.idf)
-        lengths = np.sqrt(np.asarray(found.multiply(found).sum(0)).ravel())
-        found.data /= lengths[found.indices]
-        return found
+        bags = self.matrix.T.tocsr()
+        bags.data = 1.0 + np.log(bags.data)
+        return self.weights.weigh(bags).T.tocsr()
 
     @cached_property
     def _directions(self) -> np.ndarray:
-        weights = self.idf if self.searching.weighting == "idf" else np.ones(len(self.terms))
+        weights = self.weights.idf if self.searching.weighting == "idf" else np.ones(len(self.terms))
         return unit(_scaled(self.matrix, weights).T @ self.vectors)
 
     @cached_property
@@ -156,28 +154,25 @@ class SearchIndex:
         order = np.argsort(-scores, kind="stable")[: max(count, 0)]
         return [Hit(self.ids[n], float(scores[n]), self.titles[n]) for n in order if scores[n] != 0]
 
-    def _by_words(self, weights: csr_matrix, query: Mapping[str, float]) -> np.ndarray:
-        known = [(self.places[term], value) for term, value in query.items() if term in self.places]
-        if not known:
-            return np.zeros(len(self.ids))
-        rows, values = zip(*known, strict=True)
-        return np.asarray(weights[list(rows)].T @ np.array(values, np.float64)).ravel()
+    def _known(self, query: Mapping[str, int]) -> tuple[np.ndarray, np.ndarray]:
+        """The places of those terms that a document has, and how often each is asked."""
+        known = {self.places[term]: count for term, count in query.items() if term in self.places}
+        return np.array(list(known), np.int64), np.array(list(known.values()), np.float64)
 
     def _by_bm25(self, query: Mapping[str, int]) -> np.ndarray:
-        return self._by_words(self.bm25, query)
+        places, counts = self._known(query)
+        return self.bm25[places].T @ counts
 
     def _by_tfidf(self, query: Mapping[str, int]) -> np.ndarray:
-        known = {
-            term: (1 + np.log(n)) * self.idf[self.places[term]] for term, n in query.items() if term in self.places
-        }
-        length = np.sqrt(sum(value * value for value in known.values())) or 1.0
-        return self._by_words(self.tfidf, {term: value / length for term, value in known.items()})
+        places, counts = self._known(query)
+        values = (1.0 + np.log(counts)) * self.weights.idf[places]
+        return self.tfidf[places].T @ (values / (np.linalg.norm(values) or 1.0))
 
     def _by_vectors(self, query: Mapping[str, int]) -> np.ndarray:
         total, unseen = np.zeros(self.vectors.shape[1]), np.log(1.0 + len(self.ids)) + 1.0
         for term, count in query.items():
             place = self.places.get(term)
-            weight = 1.0 if self.searching.weighting == "none" else unseen if place is None else self.idf[place]
+            weight = 1.0 if self.searching.weighting == "none" else unseen if place is None else self.weights.idf[place]
             if place is not None:
                 total += count * weight * self.vectors[place]
             elif self.store is not None and term in self.store:
@@ -208,6 +203,9 @@ class SearchIndex:
             raise FirthError(f"not a file with {KIND}", where=path, do="make it again") from None
         if len(found.first) != len(found.terms) + 1 or found.first[-1] != len(found.documents):
             raise FirthError("the parts of the index do not fit together", where=path, do="make it again")
+        if store is not None and found.vectors.size and found.vectors.shape[1] != store.width:
+            what = f"the index has vectors of width {found.vectors.shape[1]}, and these are of {store.width}"
+            raise FirthError(what, where=path, do="give those it was made with, or make it again")
         return found
 
 

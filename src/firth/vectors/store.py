@@ -40,14 +40,18 @@ class WordVectors:
         context: np.ndarray | None = None,
         subwords: Subwords | None = None,
         lengths: np.ndarray | None = None,
+        mean: bool = False,
         where: object = "",
     ) -> None:
-        """`where` is the file they come from, which errors name; `lengths` spares working them out again."""
+        """`where` is the file they come from, which errors name; `lengths` spares working them out again.
+
+        `mean` says that the vectors are the means of words' own and context vectors, as GloVe's are.
+        """
         self.words: Sequence[str] = Words.of(words)
         self.vectors = _matrix(vectors, len(self.words), "vectors", where)
         self.counts = None if counts is None else np.asarray(counts, np.int64)
         self.context = None if context is None else _matrix(context, len(self.words), "context vectors", where)
-        self.subwords = subwords
+        self.subwords, self.mean = subwords, mean
         self._lengths, self._where = lengths, where
         if self.counts is not None and self.counts.shape != (len(self.words),):
             raise FirthError(f"{len(self.counts)} counts for {len(self.words)} words", where=where)
@@ -122,7 +126,8 @@ class WordVectors:
 
     def similarity(self, a: str, b: str) -> float:
         """The cosine of two words' vectors."""
-        return float(_direction(self.vector(a)) @ _direction(self.vector(b)))
+        one, other = self._directions([a, b])
+        return float(one @ other)
 
     def most_similar(
         self,
@@ -169,11 +174,12 @@ class WordVectors:
         return neighbours.approximate(self._directed(), how)  # the index keeps its own copy
 
     def _directions(self, words: Sequence[str | np.ndarray]) -> np.ndarray:
-        """Rows of length 1 (words, width) in float64."""
+        """Rows of length 1 (words, width) in float64; NaN in one is an error."""
         found = [self.vector(word) if isinstance(word, str) else np.asarray(word, np.float32) for word in words]
-        for vector in found:
+        for word, vector in zip(words, found, strict=True):
             if vector.shape != (self.width,):
                 raise FirthError(f"a vector of shape {vector.shape}, not ({self.width},)")
+            row_lengths(vector[None], words=[word] if isinstance(word, str) else (), where=self._where)
         return np.array([_direction(vector) for vector in found]).reshape(len(found), self.width)
 
     def _rows(self, among: int | Iterable[str] | None) -> np.ndarray | int | None:
@@ -208,11 +214,25 @@ class WordVectors:
         """The vectors as words, as context, their sum, or one behind the other."""
         if name not in _KINDS:
             raise unknown("kind of vectors", name, _KINDS)
-        if name == "word":
+        if name == "word" and not self.mean:
             return self
         if self.context is None:
             raise FirthError(f"no context vectors, so no {name!r}", where=self._where, do="keep them when training")
-        return WordVectors(self.words, _KINDS[name](self.vectors, self.context), counts=self.counts, where=self._where)
+        own = 2 * self.vectors - self.context if self.mean else self.vectors
+        return WordVectors(self.words, _KINDS[name](own, self.context), counts=self.counts, where=self._where)
+
+    def top(self, count: int) -> WordVectors:
+        """The most frequent words alone, the most frequent first; the first ones, where there are no counts."""
+        from firth.vectors.asking import frequent
+
+        return self if count >= len(self) else self._only(frequent(self, max(0, count)))
+
+    def _only(self, rows: np.ndarray) -> WordVectors:
+        counts, context = (None if part is None else part[rows] for part in (self.counts, self.context))
+        words = [self.words[row] for row in rows]
+        parts = self.subwords and self.subwords.only(rows)
+        also = {"counts": counts, "context": context, "subwords": parts, "mean": self.mean, "where": self._where}
+        return WordVectors(words, self.vectors[rows], **also)
 
     def save(self, path: str | Path, format: str = "") -> None:
         """Write a file; the format follows from the ending if none is given."""

@@ -44,16 +44,23 @@ def ngrams(word: str, least: int, most: int) -> list[str]:
 class Subwords:
     """A vector for each bucket of n-grams, and for each known word its own part, which no other word shares."""
 
-    def __init__(self, buckets: np.ndarray, least: int, most: int, own: np.ndarray | None = None) -> None:
-        """`own` (words, width) is kept if it is at hand: a file of fastText needs it."""
+    def __init__(
+        self,
+        buckets: np.ndarray,
+        least: int,
+        most: int,
+        own: np.ndarray | None = None,
+        used: np.ndarray | None = None,
+        count: int | None = None,
+    ) -> None:
+        """`own` (words, width) is kept if it is at hand: a file of fastText needs it.
+
+        Of `count` buckets, those not `used` (their numbers, rising) have a vector of zeros and no row.
+        """
         if buckets.ndim != 2 or not 0 <= least <= most:
             raise FirthError(f"n-grams of {least} to {most} characters in buckets of shape {buckets.shape}")
-        self.buckets, self.least, self.most, self.own = buckets, least, most, own
-
-    @property
-    def count(self) -> int:
-        """How many buckets there are."""
-        return len(self.buckets)
+        self.buckets, self.least, self.most, self.own, self.used = buckets, least, most, own, used
+        self.count = len(buckets) if count is None else count  # how many buckets there are
 
     def ngrams(self, word: str) -> list[str]:
         """The word's parts."""
@@ -67,8 +74,29 @@ class Subwords:
     def vector(self, word: str) -> np.ndarray:
         """float32 (width,): the mean of the parts of a word never seen; zeros if it has none."""
         hashes = self.hashes(word)
-        total = np.add.reduce(self.buckets[hashes], axis=0, dtype=np.float32)  # one after the other, as fastText adds
+        rows = self.rows(hashes)
+        total = np.add.reduce(self.buckets[rows[rows >= 0]], axis=0, dtype=np.float32)  # in turn, as fastText adds
         return total * np.float32(1 / max(1, len(hashes)))
+
+    def rows(self, hashes: np.ndarray) -> np.ndarray:
+        """Where these buckets' vectors are; −1 for zeros."""
+        if self.used is None:
+            return hashes
+        places = np.minimum(np.searchsorted(self.used, hashes), max(0, len(self.used) - 1))
+        return np.where(self.used[places] == hashes, places, -1) if len(self.used) else np.full(len(hashes), -1)
+
+    def all_buckets(self) -> np.ndarray:
+        """(count, width) with those of zeros."""
+        if self.used is None:
+            return self.buckets
+        found = np.zeros((self.count, self.buckets.shape[1]), np.float32)
+        found[self.used] = self.buckets
+        return found
+
+    def only(self, rows: np.ndarray) -> Subwords:
+        """The same parts beside some of the words."""
+        own = None if self.own is None else self.own[rows]
+        return Subwords(self.buckets, self.least, self.most, own, self.used, self.count)
 
     def table(self, words: Sequence[str]) -> Table:
         """The buckets of all words at once (compiled)."""
@@ -80,7 +108,7 @@ class Subwords:
 
         first, buckets = self.table(words)
         out = np.empty(own.shape, np.float32)
-        compose(np.ascontiguousarray(own), np.ascontiguousarray(self.buckets), first, buckets, out)
+        compose(np.ascontiguousarray(own), np.ascontiguousarray(self.buckets), first, self.rows(buckets), out)
         return out
 
     def divide(self, words: Sequence[str], vectors: np.ndarray) -> np.ndarray:
@@ -90,9 +118,9 @@ class Subwords:
         first, buckets = self.table(words)
         own = np.empty(vectors.shape, np.float32)
         for word in range(len(own)):
-            here = buckets[first[word] : first[word + 1]]
+            here = self.rows(buckets[first[word] : first[word + 1]])
             whole = vectors[word].astype(np.float64) * (len(here) + 1)
-            own[word] = whole - self.buckets[here].sum(axis=0, dtype=np.float64)
+            own[word] = whole - self.buckets[here[here >= 0]].sum(axis=0, dtype=np.float64)
         return own
 
 

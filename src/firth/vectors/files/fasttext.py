@@ -81,7 +81,7 @@ def model_of(store: WordVectors, options: Options | None = None) -> Model:
         labels=(),
         label_counts=np.empty(0, np.int64),
         tokens=int(counts.sum()),
-        input=np.asarray(own) if parts is None else np.concatenate([own, parts.buckets]),
+        input=np.asarray(own) if parts is None else np.concatenate([own, parts.all_buckets()]),
         output=np.zeros(store.vectors.shape, np.float32) if store.context is None else store.context,
     )
 

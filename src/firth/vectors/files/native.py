@@ -18,7 +18,7 @@ from firth.vectors.subwords import Subwords
 from firth.vectors.words import Words
 
 NOTE = "firth"  # the one metadata key, with JSON in it
-_TYPES = {"I64": np.dtype("<i8"), "F32": np.dtype("<f4"), "U8": np.dtype("u1")}
+_TYPES = {"I64": np.dtype("<i8"), "I32": np.dtype("<i4"), "F32": np.dtype("<f4"), "U8": np.dtype("u1")}
 _NAMES = {dtype: name for name, dtype in _TYPES.items()}
 _ALIGN = 64  # bytes: the first tensor begins at a multiple of it
 _HEADER_LIMIT = 1 << 20
@@ -35,6 +35,9 @@ def write(store: WordVectors, path: Path, note: Mapping[str, Any] | None = None)
     about = {"kind": "vectors", "note": dict(note or {})}
     if store.subwords is not None:
         about["ngrams"] = [store.subwords.least, store.subwords.most]
+        about["buckets"] = store.subwords.count
+    if store.mean:
+        about["mean"] = True
     head["__metadata__"] = {NOTE: json.dumps(about, sort_keys=True)}
     text = json.dumps(head, separators=(",", ":")).encode()
     text += b" " * (-(len(text) + 8) % _ALIGN)
@@ -57,6 +60,7 @@ def _arrays(store: WordVectors) -> dict[str, np.ndarray]:
         "context": store.context,
         "buckets": None if parts is None else parts.buckets,
         "own": None if parts is None else parts.own,
+        "used": None if parts is None else parts.used,
         "words": np.frombuffer(store.words.blob, np.uint8),
     }
     return {name: np.asarray(array) for name, array in found.items() if array is not None}
@@ -68,11 +72,13 @@ def read(path: Path) -> WordVectors:
     words = Words(bytes(arrays["words"]))
     parts = None
     if "buckets" in arrays:
-        parts = Subwords(arrays["buckets"], *about["ngrams"], own=arrays.get("own"))
+        kept = (arrays["buckets"], *about["ngrams"], arrays.get("own"), arrays.get("used"), about["buckets"])
+        parts = Subwords(*kept)
     if len(words) != len(arrays["vectors"]):
         raise FirthError(f"{len(words)} words for {len(arrays['vectors'])} vectors", where=path, do=_AGAIN)
     counts, context = arrays.get("counts"), arrays.get("context")
-    return WordVectors(words, arrays["vectors"], counts=counts, context=context, subwords=parts, where=path)
+    mean = about.get("mean") is True
+    return WordVectors(words, arrays["vectors"], counts=counts, context=context, subwords=parts, mean=mean, where=path)
 
 
 def read_note(path: Path) -> dict[str, Any]:
@@ -93,7 +99,7 @@ def _open(path: Path) -> tuple[dict[str, np.ndarray], dict[str, Any]]:
         arrays = {name: _mapped(path, entry, 8 + length, size) for name, entry in head.items()}
         if not {"words", "vectors"} <= set(arrays) or ("buckets" in arrays) != ("ngrams" in about):
             raise ValueError
-        if any(array.ndim != (1 if name in ("words", "counts") else 2) for name, array in arrays.items()):
+        if any(array.ndim != (1 if name in ("words", "counts", "used") else 2) for name, array in arrays.items()):
             raise ValueError
     except OSError as error:
         raise FirthError(f"cannot be read ({error.strerror or error})", where=path, do="check the path") from None
@@ -105,6 +111,7 @@ def _open(path: Path) -> tuple[dict[str, np.ndarray], dict[str, Any]]:
 def _about(metadata: Mapping[str, str]) -> dict[str, Any]:
     found = json.loads(metadata[NOTE])
     least, most = found.get("ngrams", (0, 0))
+    found["buckets"] = int(found.get("buckets", 0))
     if found["kind"] != "vectors" or not isinstance(found["note"], dict) or not 0 <= int(least) <= int(most):
         raise ValueError
     return found
