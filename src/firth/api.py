@@ -17,11 +17,12 @@ from firth.runs.folder import Run, free_name
 from firth.runs.progress import Progress, Style, progress
 
 if TYPE_CHECKING:
+    from firth.families.classifier import ClassifierModel
     from firth.families.language import LanguageModel
     from firth.families.vectors import VectorModel
     from firth.training.calibrate import Plan
 
-    Model = LanguageModel | VectorModel
+    Model = LanguageModel | VectorModel | ClassifierModel
 
 # The settings people change most, by short names: flags of the command line and arguments of `train`. Where families
 # name a thing differently, the first name that a configuration has is meant.

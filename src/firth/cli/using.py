@@ -34,12 +34,13 @@ def evaluate(
 def run(
     run: Annotated[str, typer.Argument(metavar="RUN", help="A run folder.")],
     text: Annotated[str, typer.Argument(metavar="INPUT", help="A prompt, or - to read one per line.")] = "",
-    score: Annotated[
-        bool | None, typer.Option("--score", help="Give the log-probability of the input.")
-    ] = None,
+    score: Annotated[bool | None, typer.Option("--score", help="Give the log-probability of the input.")] = None,
     prefix: Annotated[bool | None, typer.Option("--prefix", help="With --score: the input need not end here.")] = None,
     length: Annotated[int | None, typer.Option(help="Tokens to generate at most; 100.", min=1)] = None,
-    count: Annotated[int | None, typer.Option(help="Continuations of a prompt; neighbours of a word.", min=1)] = None,
+    count: Annotated[
+        int | None, typer.Option(help="Continuations of a prompt; neighbours of a word; labels.", min=1)
+    ] = None,
+    threshold: Annotated[float | None, typer.Option(help="Only labels that are at least so probable.")] = None,
     temperature: Annotated[float | None, typer.Option(help="0: always the most probable token; 0.8.")] = None,
     top_k: Annotated[int | None, typer.Option(help="Choose among the k most probable.")] = None,
     top_p: Annotated[float | None, typer.Option(help="Choose among the most probable that reach p together.")] = None,
@@ -48,7 +49,7 @@ def run(
 ) -> None:
     """Use a model: continue a prompt or score it; tell the neighbours of a word; label a text."""
     options = {"score": score, "prefix": prefix, "length": length, "count": count, "temperature": temperature}
-    options |= {"top_k": top_k, "top_p": top_p, "seed": seed}
+    options |= {"top_k": top_k, "top_p": top_p, "seed": seed, "threshold": threshold}
     given = {name: value for name, value in options.items() if value is not None}
     model = api.load(run)
     for line in _inputs(text):

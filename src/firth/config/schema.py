@@ -19,7 +19,8 @@ class Tokenizer:
     min_count: int = bounded(1, least=1)  # rarer units are unknown (word, char) or not merged (bpe, wordpiece)
     normal: Literal["none", "nfc", "nfkc"] = "none"
     lower: Literal["no", "yes", "turkish"] = "no"  # turkish: I becomes ı, İ becomes i
-    split: Literal["words", "whitespace"] = "words"  # words: punctuation apart, Chinese and Japanese by character
+    # words: punctuation apart, Chinese and Japanese by character; tabs: items that may have blanks in them
+    split: Literal["words", "whitespace", "tabs"] = "words"
     file: str = ""  # a ready tokenizer.json instead of training one
 
 
@@ -252,4 +253,47 @@ class Vectors:
     seed: int = bounded(1, least=0, most=2**63 - 1)
 
 
-System = Neural | Vectors  # the union of all families' configurations, told apart by `kind`
+# --- classifiers of texts -----------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class Examples:
+    """Where labelled texts are and how they are split; a set's own parts come before shares."""
+
+    text: tuple[str, ...] = ("world-classification",)  # files, sets that `firth data` lists, or - for standard input
+    valid: tuple[str, ...] = ()  # own validation examples; otherwise a share
+    test: tuple[str, ...] = ()
+    valid_share: float = bounded(0.1, least=0.0, most=0.5)
+    test_share: float = bounded(0.1, least=0.0, most=0.5)
+    format: str = ""  # of files: tsv, csv, jsonl, labels, …; empty: by the name or the content
+    columns: tuple[str, ...] = ()  # of tables, where their names do not tell: text=body,label=class
+    encoding: str = "utf-8"
+
+
+@dataclass(frozen=True)
+class Bag:
+    """The mean of the vectors of a text's words, of their parts and of runs of words (Joulin et al. 2017)."""
+
+    kind: ClassVar[str] = "bag"
+    predict: Literal["softmax", "hierarchical", "ova"] = "softmax"  # ova: each label by itself, for several at once
+    width: int = bounded(100, least=1, most=10_000)
+    word_ngrams: int = bounded(1, least=1, most=100)  # words of the longest run; 1: no runs
+    least_part: int = bounded(0, least=0, most=100)  # characters of a word's parts; 0 and 0: words have no parts
+    most_part: int = bounded(0, least=0, most=100)
+    buckets: int = bounded(2_000_000, least=1, most=1_000_000_000)  # runs and parts share so many vectors
+    rate: float = bounded(0.1, least=0.0, most=100.0)  # falls to 0 in a straight line
+
+
+@dataclass(frozen=True)
+class BagClassifier:
+    """A classifier of texts as bags of words."""
+
+    kind: ClassVar[str] = "classifier"
+    data: Examples = field(default_factory=Examples)
+    tokenizer: Tokenizer = field(default_factory=lambda: Tokenizer(model="word", size=1_000_000, lower="yes"))
+    method: Bag = field(default_factory=Bag)
+    train: Passes = field(default_factory=Passes)
+    seed: int = bounded(1, least=0, most=2**63 - 1)
+
+
+System = Neural | Vectors | BagClassifier  # the union of all families' configurations, told apart by `kind`

@@ -10,7 +10,11 @@ from types import ModuleType
 
 from firth.config import schema
 
-FAMILIES = {schema.Neural: "firth.families.neural", schema.Vectors: "firth.families.vectors"}
+FAMILIES = {
+    schema.Neural: "firth.families.neural",
+    schema.Vectors: "firth.families.vectors",
+    schema.BagClassifier: "firth.families.classifier",
+}
 
 
 def family(config: schema.System) -> ModuleType:

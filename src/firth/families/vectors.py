@@ -7,16 +7,15 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-import numba
 import numpy as np
 
 from firth.config import schema
 from firth.config.core import bounded
-from firth.counts.compiled import timed_compiling
 from firth.data.cache import Split, default_cache
 from firth.data.corpus import count, documents, make_tokenizer, tokenise
 from firth.data.sources import open_source
 from firth.errors import FirthError, unknown
+from firth.families import passes as shared
 from firth.families.order import Order, read_options
 from firth.metrics.score import Score, signature
 from firth.report.page import write_report
@@ -35,6 +34,7 @@ from firth.vectors.store import WordVectors
 HELD_OUT = 20  # documents below which none are held out
 IN_MEMORY = 50_000_000  # tokens up to which counts are kept in memory
 SHOWN = 12  # words whose neighbours the report shows
+foresee = shared.foresee
 
 
 @dataclass(frozen=True)
@@ -54,39 +54,23 @@ class Prepared:
 
 def fit(order: Order) -> VectorModel:
     """Train into the run folder, or go on with what is there; then score what was held out and write the report."""
-    kept = order.run.lock()
-    try:
-        with timed_compiling() as compiling:
-            prepared = _prepare(order)
-            learner = _learner(prepared, order)
-            if not order.run.exists:
-                _begin(order, prepared, learner)
-            position = passes.train(_job(order, prepared, learner))
-        if compiling.seconds > 0.1:
-            order.progress.say(f"compiling took {compiling.seconds:.1f} s; it is kept for the next time")
+    with shared.alone(order):
+        prepared = _prepare(order)
+        learner = _learner(prepared, order)
+        if not order.run.exists:
+            _begin(order, prepared, learner)
+        position = passes.train(_job(order, prepared, learner))
         return _finish(order, prepared, position)
-    finally:
-        kept.close()
-
-
-def foresee(order: Order) -> Any:
-    """There is no plan of these runs: they take minutes."""
-    raise FirthError("--plan is for neural models", do="leave it out: vectors are trained quickly")
 
 
 def _job(order: Order, prepared: Prepared, learner: Learner) -> passes.Job:
-    run = order.run
-    digest = run.config_digest()
-    note = {"config": digest, "tokenizers": dict(run.record.tokenizers)}
-    return passes.Job(
-        learner,
-        prepared.config.train,
-        lambda: learner.held_out(prepared.corpora["valid"]) if "valid" in prepared.corpora else None,
-        lambda: native.write(learner.store(), run.weights, note),
-        run.path,
-        digest,
-        order.progress,
-    )
+    def held_out() -> Loss | None:
+        return learner.held_out(prepared.corpora["valid"]) if "valid" in prepared.corpora else None
+
+    def keep(note: Mapping[str, Any]) -> None:
+        native.write(learner.store(), order.run.weights, note)
+
+    return shared.make_job(order, prepared.config.train, learner, held_out, keep)
 
 
 def _prepare(order: Order) -> Prepared:
@@ -99,7 +83,7 @@ def _prepare(order: Order) -> Prepared:
     tokenizer = run.tokenizer("text") if began else make_tokenizer(config.tokenizer, found["train"])
     splits = tokenise(found, tokenizer, order.cache, (lambda _: None) if began else say)
     if began:
-        _require_same_text(run, splits)
+        shared.require_same_text(run, splits)
     start = open_vectors(config.start) if config.start else None
     joined, corpora = _corpora(config, splits, tokenizer, start)
     return Prepared(config, tokenizer, splits, corpora, joined, start)
@@ -154,32 +138,16 @@ def _begin(order: Order, prepared: Prepared, learner: Learner) -> None:
         "splits": {name: split.key for name, split in prepared.splits.items()},
         "byte_counts": list(prepared.splits["train"].tally.histogram),
         "steps": config.train.epochs * learner.pieces,
-        "training": _mode(config.train),
+        "training": shared.mode(config.train),
         "phrases": prepared.joined.values() if prepared.joined else [],
         "start": files.digest(np.ascontiguousarray(prepared.start.vectors).tobytes()) if prepared.start else "",
     }
-    record = Record(order.preset, order.asked, config, {"text": prepared.tokenizer.hash}, data, _machine(number))
+    hashes, machine = {"text": prepared.tokenizer.hash}, shared.machine(config.train)
+    record = Record(order.preset, order.asked, config, hashes, data, machine)
     run.write_record(record)
     rows = len(prepared.corpora["train"].words)
     what = f"{rows:,} words" + (f", {sum(map(len, prepared.joined.rounds)):,} phrases" if prepared.joined else "")
-    order.progress.say(f"{what}, width {config.method.width}; {_mode(config.train)}")
-
-
-def _mode(config: schema.Passes) -> str:
-    if passes.threads(config) == 1:
-        return "one thread: the same seed gives the same bytes"
-    return f"{passes.threads(config)} threads without locks: quick, not exactly repeatable"
-
-
-def _machine(number: int) -> dict[str, Any]:
-    return {"numpy": np.__version__, "numba": numba.__version__, "threads": number}
-
-
-def _require_same_text(run: Run, splits: Mapping[str, Split]) -> None:
-    for name, split in splits.items():
-        if run.record.data["splits"].get(name) != split.key:
-            what, do = f"the {name} text has changed since this run began", "restore it, or choose another --out"
-            raise FirthError(what, where=run.path, do=do)
+    order.progress.say(f"{what}, width {config.method.width}; {shared.mode(config.train)}")
 
 
 def _finish(order: Order, prepared: Prepared, position: passes.Position) -> VectorModel:
@@ -243,15 +211,17 @@ class VectorModel:
         method = self.config.method
         if not isinstance(method, schema.WordToVec) or self.vectors.context is None:
             return None
-        names = list(self.tokenizer.vocabulary())
-        row_of = np.array([self.vectors.words.find(name) for name in names], np.int32)
-        row_of[list(self.tokenizer.special.ids)] = texts.NONE
-        row_of[self.tokenizer.special.end] = texts.END
-        corpus = Corpus(part.ids, part.starts, row_of, self.vectors.words, self.vectors.counts)
-        joined = self.run.record.data.get("phrases")
-        if joined:
-            corpus = phrases.Phrases.of(joined, self.vectors.words).apply(corpus)
+        corpus = replace(self._corpus(part), counts=self.vectors.counts)
         return word2vec.Model(corpus, method, 1, self.config.seed, self.vectors).held_out(corpus)
+
+    def _corpus(self, part: Split) -> Corpus:
+        """A split with the rows of the vectors; a word that stands in phrases only has none of its own."""
+        names, special = list(self.tokenizer.vocabulary()), self.tokenizer.special
+        joined, words = self.run.record.data.get("phrases"), self.vectors.words
+        row_of = np.arange(len(names)) if joined else np.array([words.find(name) for name in names])
+        row_of[list(special.ids)], row_of[special.end] = texts.NONE, texts.END
+        corpus = Corpus(part.ids, part.starts, row_of.astype(np.int32), names, np.ones(len(names), np.int64))
+        return phrases.Phrases.of(joined, words).apply(corpus) if joined else replace(corpus, words=words)
 
     def _split(self, name: str, cache: Path) -> Split:
         known = self.run.record.data["splits"]
@@ -259,7 +229,7 @@ class VectorModel:
             raise unknown("split", name, known)
         found = documents(self.config.data, self.config.seed, cache)
         splits = tokenise({name: found[name]}, self.tokenizer, cache, lambda _: None)
-        _require_same_text(self.run, splits)
+        shared.require_same_text(self.run, splits)
         return splits[name]
 
     def answer(self, line: str, options: Mapping[str, object]) -> dict[str, Any]:
@@ -275,9 +245,6 @@ class VectorModel:
 
 def load(run: Run) -> VectorModel:
     """The trained vectors of a run, memory-mapped."""
-    if not run.is_trained:
-        raise FirthError("this run has no vectors yet", where=run.path, do=f"continue it: firth train {run.path}")
-    if native.read_note(run.weights).get("config") != run.config_digest():
-        do = "the folder was edited; restore config.json, or train again"
-        raise FirthError("config.json is not the one these vectors were trained with", where=run.path, do=do)
+    shared.require_trained(run, "vectors")
+    shared.require_own(run, native.read_note(run.weights), "vectors")
     return VectorModel(run, run.tokenizer("text"), native.read(run.weights))

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from firth.config.schema import System
 from firth.errors import unknown
-from firth.presets import recurrent, vectors
+from firth.presets import classifiers, recurrent, vectors
 
 
 @dataclass(frozen=True)
@@ -49,6 +49,12 @@ PRESETS: dict[str, Preset] = {
         vectors.ITEMS,
         "a line of items for each basket",
         "Barkan and Koenigstein 2016; Caselles-Dupré et al. 2018",
+    ),
+    "fasttext-classifier": Preset(
+        "labels of texts from the mean of the vectors of their words and pairs of words",
+        classifiers.FAST_TEXT,
+        "labelled texts",
+        "Joulin et al. 2017",
     ),
 }
 

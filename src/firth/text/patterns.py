@@ -48,6 +48,7 @@ WORDS = (
     f"|\\.\\.\\.|--|[{MARKS}](?:[\ufe0e\ufe0f\U0001f3fb-\U0001f3ff]|\u200d[{MARKS}])*"
 )
 WHITESPACE = f"[^{SPACE}]+"
+TABS = f"[^{SPACE}](?:[^\t{LINE_ENDS}]*[^{SPACE}])?"  # all that stands between tabs, without blanks around it
 
 # Candidates for subwords: they cover the text whole; a word takes one space before it along.
 PARTS = (

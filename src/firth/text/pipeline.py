@@ -77,7 +77,7 @@ def assemble(config: Config, model: Mapping[str, Any]) -> dict[str, Any]:
 
 def _normaliser(config: Config) -> list[dict[str, Any]]:
     steps = normaliser(config.normal, config.lower)
-    if config.model in _SPELLED and config.split == "whitespace" and config.lower == "no":
+    if config.model in _SPELLED and config.split != "words" and config.lower == "no":
         steps.append(replacing(_SPELLED[config.model], NO_CHARACTER))
     return steps
 
@@ -96,11 +96,11 @@ def _decoder(config: Config) -> dict[str, Any] | None:
         return _BYTES
     if config.model not in ("word", "wordpiece"):
         return {"type": "Fuse"}
-    if config.model == "word" and config.split == "whitespace":
+    if config.model == "word" and config.split != "words":
         return None  # the library then joins by one space
     # For whole words the prefix is one that no word has.
     joined = {"type": "WordPiece", "prefix": "##" if config.model == "wordpiece" else " ", "cleanup": False}
-    if config.split == "whitespace":
+    if config.split != "words":
         return joined
     glue = [replacing(pattern, "") for pattern in patterns.GLUE]
     return {"type": "Sequence", "decoders": [joined, {"type": "Fuse"}, *glue]}
@@ -125,6 +125,8 @@ def config_of(file: Mapping[str, Any]) -> Config | None:
     if not _is_ours(file["model"], kind(file)):
         return None
     for normal, lower, split in product(_choices("normal"), _choices("lower"), _choices("split")):
+        if split == "tabs" and kind(file) not in ("word", "wordpiece"):
+            continue
         config = Config(model=kind(file), normal=normal, lower=lower, split=split)
         if all(file[part] == made for part, made in assemble(config, {}).items() if part != "model"):
             return config

@@ -6,11 +6,12 @@ import re
 from functools import cache
 from typing import Any
 
+from firth.errors import FirthError
 from firth.text import patterns
 
 # --- words --------------------------------------------------------------------------------------------
 
-_WHOLE = {"words": patterns.WORDS, "whitespace": patterns.WHITESPACE}
+_WHOLE = {"words": patterns.WORDS, "whitespace": patterns.WHITESPACE, "tabs": patterns.TABS}
 _PARTS = {"words": patterns.PARTS, "whitespace": patterns.WHITESPACE_PARTS}
 
 
@@ -20,13 +21,13 @@ def words(text: str) -> list[str]:
 
 
 def whole(text: str, split: str) -> list[str]:
-    """The words of the text by either rule (words, whitespace); white space is dropped."""
+    """The words of the text by a rule (words, whitespace, tabs); white space around them is dropped."""
     return _compiled(_WHOLE[split]).findall(text)
 
 
 def parts(text: str, split: str) -> list[str]:
     """Stretches that no subword crosses; together they are the text; none is longer than 65 characters."""
-    return _compiled(_PARTS[split]).findall(text)
+    return _compiled(_rule_of_parts(split)).findall(text)
 
 
 def whole_splitter(split: str) -> dict[str, Any]:
@@ -38,7 +39,13 @@ def whole_splitter(split: str) -> dict[str, Any]:
 
 def parts_splitter(split: str) -> dict[str, Any]:
     """`parts` as a step of a tokenizer file."""
-    return _splitter(_PARTS[split], "Isolated", False)
+    return _splitter(_rule_of_parts(split), "Isolated", False)
+
+
+def _rule_of_parts(split: str) -> str:
+    if split not in _PARTS:
+        raise FirthError(f"tokenizer.split = {split}: only whole words are split so", do="set tokenizer.model=word")
+    return _PARTS[split]
 
 
 def _splitter(pattern: str, behavior: str, invert: bool) -> dict[str, Any]:

@@ -87,12 +87,12 @@ class _Run:
 
     def _stretch(self, pool: ThreadPoolExecutor, wish: Callable[[], int]) -> None:
         """Pieces until the epoch ends, a checkpoint is due or someone wants to stop; then all threads are at rest."""
-        began, position = time.perf_counter(), self.position
+        position = self.position
         epoch, piece = divmod(position.step, self.pieces)
         left = iter(range(piece, self.pieces))
 
         def more() -> bool:
-            return not wish() and time.perf_counter() - began < self.job.config.save
+            return not wish() and not self._is_due()
 
         for loss in _in_flight(pool, lambda index: self.job.learner.work(epoch, index), left, more):
             position.step += 1
@@ -102,7 +102,11 @@ class _Run:
                 self._report()
         if position.step % self.pieces == 0:
             self._end_epoch()
-        self._save()
+        if position.finished or wish() or self._is_due():
+            self._save()
+
+    def _is_due(self) -> bool:
+        return time.perf_counter() - self._saved >= self.job.config.save
 
     def _end_epoch(self) -> None:
         position, patience = self.position, self.job.config.patience
@@ -156,7 +160,7 @@ class _Run:
         checkpoints.drop_after(job.folder, place)
         if place is not None:
             self._restore(place)
-        self._began = self._since = time.perf_counter()
+        self._began = self._since = self._saved = time.perf_counter()
         self._told = self.position.step
         self._log = Log(job.folder / "log.jsonl", keep_to=self.position.step)
         self._seconds_before = self._log.seconds
@@ -173,6 +177,7 @@ class _Run:
             "training.json": (json.dumps(values, indent=2) + "\n").encode(),
         }
         checkpoints.save(self.job.folder, self.position.step, contents)
+        self._saved = time.perf_counter()
 
     def _restore(self, place: Path) -> None:
         from safetensors.numpy import load
@@ -189,11 +194,11 @@ class _Run:
 def _in_flight(
     pool: ThreadPoolExecutor, work: Callable[[int], Loss], pieces: Iterator[int], more: Callable[[], bool]
 ) -> Iterator[Loss]:
-    """The losses in the pieces' order, two for each thread under way; none is begun once there should be no more."""
-    under_way: deque = deque()
+    """The losses in the pieces' order, two for each thread under way; after the first, none where there are no more."""
+    under_way, begun = deque(), False
     while True:
-        while len(under_way) < 2 * pool._max_workers and more():
-            piece = next(pieces, None)
+        while len(under_way) < 2 * pool._max_workers and (more() or not begun):
+            piece, begun = next(pieces, None), True
             if piece is None:
                 break
             under_way.append(pool.submit(work, piece))

@@ -7,6 +7,7 @@ from pathlib import Path
 
 from firth.errors import FirthError
 from firth.vectors import files
+from firth.vectors.bag_classifier import Classifier
 from firth.vectors.files import native
 from firth.vectors.store import WordVectors
 
@@ -30,8 +31,10 @@ def _of_run(path: Path) -> WordVectors:
         kind = json.loads(config.read_bytes())["config"]["kind"]
     except (OSError, ValueError, TypeError, KeyError) as error:
         raise FirthError(f"damaged ({error})", where=config, do="restore it, or train again") from None
-    if kind != "vectors":
+    if kind not in ("vectors", "classifier"):
         raise FirthError(f"a run of another kind ({kind}), which has no word vectors", where=path, do=_GIVE)
     if not weights.is_file():
         raise FirthError("this run has no vectors yet", where=path, do="let firth train come to its end")
+    if kind == "classifier":
+        return Classifier.read(weights)[0].vectors()
     return native.read(weights)

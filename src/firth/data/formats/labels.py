@@ -25,7 +25,7 @@ class Labels:
 
     def read(self, path: str | Path, report: going.Report | None = None) -> Iterator[Labelled]:
         """The texts with their labels."""
-        return going.parsed(lambda unit: self._parse(*unit, path), lines.lines(path), report)
+        return going.parsed(lambda unit: self.parse(*unit, path), lines.lines(path), report)
 
     def rows(self, records: Iterable[Labelled]) -> Iterator[str]:
         """The lines of a file with these texts."""
@@ -34,7 +34,8 @@ class Labels:
             self._check(words, record.text, f"record {number}")
             yield " ".join([*(self.prefix + word for word in words), *([record.text] if record.text else [])])
 
-    def _parse(self, number: int, line: str, path: str | Path) -> Labelled:
+    def parse(self, number: int, line: str, path: str | Path) -> Labelled:
+        """One line; `number` and `path` are for errors."""
         found, rest = [], line
         while rest.startswith(self.prefix) and (self.prefix or not found) and rest:
             word, rest = _first(rest)
