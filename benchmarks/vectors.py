@@ -2,6 +2,7 @@
 
 python benchmarks/vectors.py speed --text ../shared/data/wiki-text/wiki.txt.xz
 python benchmarks/vectors.py quality --text ... --sets ../shared/data/word-similarity ../shared/data/word-analogy
+python benchmarks/vectors.py memory --text ...
 python benchmarks/vectors.py loading [--quick]
 
 All read the same plain file (lower case, letters only, a paragraph a line), with the same settings and two threads.
@@ -103,7 +104,9 @@ def gensim(plain: Path, config: WordToVec, epochs: int, seed: int) -> tuple[floa
         negative=config.negatives, sample=config.sample, alpha=config.rate, workers=THREADS, seed=seed,
     )  # fmt: skip
     model.build_vocab(corpus_file=str(plain))
-    counts = {"total_words": model.corpus_total_words, "total_examples": model.corpus_count}
+    # Each of its threads compares what it has done itself with this to lower the rate, so each is told its share;
+    # told of the whole text, they would keep a rate that is higher than asked for.
+    counts = {"total_words": model.corpus_total_words, "total_examples": model.corpus_count // THREADS}
     began = time.perf_counter()
     model.train(corpus_file=str(plain), epochs=epochs, **counts)
     seconds = time.perf_counter() - began
@@ -273,9 +276,43 @@ def _load(path: Path, who: str) -> tuple[float, float]:
     return float(took), float(used)
 
 
+# --- memory -------------------------------------------------------------------------------------------------------
+
+_MEMORY = """
+import resource, sys
+if sys.argv[2] == "ours":
+    import firth
+    settings = {"data.valid_share": 0, "data.document": "line", "tokenizer.split": "whitespace"}
+    firth.train(sys.argv[3], text=sys.argv[1], out=sys.argv[4], epochs=1, threads=2, settings=settings)
+elif sys.argv[3] == "fasttext":
+    import fasttext
+    fasttext.train_unsupervised(sys.argv[1], dim=100, epoch=1, thread=2, verbose=0).save_model(sys.argv[4])
+else:
+    from gensim.models import Word2Vec
+    model = Word2Vec(corpus_file=sys.argv[1], vector_size=100, sg=int(sys.argv[3] == "skipgram"), epochs=1, workers=2)
+    model.save(sys.argv[4])
+print(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024)
+"""
+
+
+def memory(plain: Path) -> list[dict]:
+    """Peak memory of a whole training of one epoch, reading and saving included, each in its own process."""
+    rows = []
+    for preset, peer in (("skipgram", "gensim"), ("cbow", "gensim"), ("fasttext", "fastText")):
+        peaks = []
+        for who in ("ours", peer):
+            out = plain.with_name(f"{preset}-{who}")
+            command = [sys.executable, "-c", _MEMORY, plain, who, preset, out]
+            found = subprocess.run(command, check=True, capture_output=True, text=True)
+            peaks.append(int(found.stdout.split()[-1]))
+        print(f"{preset:10} ours {peaks[0] / 1e6:.0f} MB, {peer} {peaks[1] / 1e6:.0f} MB", flush=True)
+        rows.append({"work": preset, "ours": peaks[0], "peer": peer, "theirs": peaks[1]})
+    return rows
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("part", choices=["speed", "quality", "loading"])
+    parser.add_argument("part", choices=["speed", "quality", "loading", "memory"])
     parser.add_argument("--text", type=Path)
     parser.add_argument("--sets", type=Path, nargs="*", default=[])
     parser.add_argument("--words", type=int, default=10**9, help="of the text, at most")
@@ -294,6 +331,8 @@ def main() -> None:
             prepare(asked.text, plain, min(asked.words, 1_000_000) if asked.quick else asked.words)
             if asked.part == "speed":
                 rows = speed(plain, asked.rounds, asked.only)
+            elif asked.part == "memory":
+                rows = memory(plain)
             else:
                 rows = quality(plain, asked.sets, asked.epochs, asked.seeds, asked.only)
     if asked.json:

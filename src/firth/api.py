@@ -43,6 +43,7 @@ SHORT = {
     "window": ("method.window",),
     "negatives": ("method.negatives",),
     "phrases": ("phrases.rounds",),
+    "ngrams": ("method.word_ngrams",),
     "start": ("start",),
     "batch": ("batching.rows",),
     "length": ("batching.length",),

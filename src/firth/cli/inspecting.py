@@ -33,7 +33,11 @@ def presets(
         }
         for key, entry in PRESETS.items()
     ]
-    print(json.dumps(rows)) if as_json else show(rows)
+    if as_json:
+        print(json.dumps(rows))
+        return
+    show([{key: row[key] for key in ("preset", "what", "sizes")} for row in rows])
+    print("\nfirth presets NAME prints all its settings; firth train NAME:SIZE trains another size")
 
 
 def info(

@@ -17,7 +17,7 @@ VERBS = {
     "train": ("training.train", "Train a preset on a text; continue a run that was interrupted."),
     "eval": (
         "using.evaluate",
-        "Score a model: perplexity and bits per byte of the original text, each signed.",
+        "Score a model on held-out or other text, each score signed.",
     ),
     "run": ("using.run", "Use a model: continue a prompt or score it; tell the neighbours of a word; label a text."),
     "info": ("inspecting.info", "Tell about a run: what it is, how far it is, how good, how big."),

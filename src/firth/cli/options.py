@@ -23,6 +23,7 @@ _HELP = {
     "lower": "no, yes or turkish.",
     "min-count": "Rarer words are unknown.",
     "phrases": "Rounds of joining words that belong together.",
+    "ngrams": "Runs of so many words are features too.",
     "start": "Word vectors to go on from: a run or a file.",
     "deterministic": "yes: the same seed gives the same bytes.",
 }

@@ -38,9 +38,8 @@ def draw_map(
 ) -> None:
     """Draw a map of words on which near ones are alike."""
     from firth.report.maps import word_map
-    from firth.runs import files
 
-    files.destination(out)
+    _check(out)
     store, chosen = stores.opened(vectors, kind), list(stores.words_of(words)) if words else None
     figure = word_map(store, chosen, how, _groups(groups or []), near=stores.commas(near), top=top,
                       neighbours=neighbours, seed=seed, perplexity=perplexity, title=title)  # fmt: skip
@@ -57,11 +56,19 @@ def draw_arrows(
 ) -> None:
     """Draw an arrow for each pair of words, and say how far all point the same way."""
     from firth.report.maps import arrows
+
+    _check(out)
+    figure = arrows(stores.opened(vectors, kind), [_pair(text) for text in pairs], title=title)
+    _save(figure, out, f"{len(figure.rows):,} pairs", as_json)
+
+
+def _check(out: Path) -> None:
+    """Refuse before the work what could not be written after it."""
+    from firth.report.figure import ending_of
     from firth.runs import files
 
     files.destination(out)
-    figure = arrows(stores.opened(vectors, kind), [_pair(text) for text in pairs], title=title)
-    _save(figure, out, f"{len(figure.rows):,} pairs", as_json)
+    ending_of(out)
 
 
 def _groups(given: list[str]) -> dict[str, list[str]]:

@@ -20,7 +20,7 @@ def show(rows: Sequence[Mapping[str, str]], file: TextIO | None = None, whole: b
         return
     table = Table(box=None, header_style="bold", pad_edge=False)
     for key in rows[0]:
-        table.add_column(key, overflow="fold", no_wrap=all(len(row[key]) <= 16 for row in rows) and len(key) <= 16)
+        table.add_column(key, overflow="fold", no_wrap=all(len(row[key]) <= 20 for row in rows) and len(key) <= 20)
     for row in rows:
         table.add_row(*(row[key] for key in rows[0]))
     console = Console(file=file, highlight=False, markup=False)

@@ -18,7 +18,7 @@ def evaluate(
     split: Annotated[str, typer.Option(help="Of the run's own text: train, valid or test.")] = "test",
     as_json: Annotated[bool, typer.Option("--json", help="JSON for machines.")] = False,
 ) -> None:
-    """Score a model: perplexity and bits per byte of the original text, each signed."""
+    """Score a model on held-out or other text, each score signed."""
     model = api.load(run)
     scores = [score.to_dict() for score in model.evaluate(text, split)]
     if text is None:

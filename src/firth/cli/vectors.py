@@ -7,7 +7,8 @@ from typing import Annotated, Any
 
 import typer
 
-from firth.cli import aligning, judging, picturing, searching, stores
+from firth import api
+from firth.cli import aligning, judging, picturing, searching, stores, studying
 from firth.errors import FirthError
 
 app = typer.Typer(
@@ -172,7 +173,14 @@ def convert(
     top: Annotated[int, typer.Option(min=0, help="Only so many words, the most frequent; 0: all.")] = 0,
     as_json: stores.JSON = False,
 ) -> None:
-    """Write vectors in another format, or other vectors of a model, or those of frequent words alone."""
+    """Write vectors in another format, or other vectors of a model, or those of frequent words alone.
+
+    A classifier's run becomes the whole model in fastText's format.
+    """
+    if _is_classifier(vectors) and (to or out.suffix.removeprefix(".")) in ("fasttext", "bin"):
+        api.load(vectors).export(out)
+        stores.print_json({"file": str(out)}) if as_json else print(f"{out}: a classifier for fastText")
+        return
     store = stores.opened(vectors, kind)
     store = store.top(top) if top else store
     store.save(out, to)
@@ -183,9 +191,17 @@ def convert(
     print(f"{out}: {len(store):,} words, width {store.width:,}, {about['bytes']:,} bytes")
 
 
+def _is_classifier(path: Path) -> bool:
+    from firth.config.schema import BagClassifier
+    from firth.runs.folder import Run
+
+    return (path / "config.json").is_file() and isinstance(Run(path).record.config, BagClassifier)
+
+
 app.command("evaluate")(judging.evaluate)
 app.command("senses")(judging.senses)
 app.command("search")(searching.search)
 app.command("align")(aligning.align)
 app.command("map")(picturing.draw_map)
 app.command("arrows")(picturing.draw_arrows)
+app.command("study")(studying.study)

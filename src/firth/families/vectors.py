@@ -89,6 +89,13 @@ def _prepare(order: Order) -> Prepared:
     return Prepared(config, tokenizer, splits, corpora, joined, start)
 
 
+def read_text(config: schema.Vectors, cache: Path, say: Callable[[str], None]) -> Corpus:
+    """The training text of a configuration, as words with rows."""
+    train = {"train": documents(config.data, config.seed, cache)["train"]}
+    tokenizer = make_tokenizer(config.tokenizer, train["train"])
+    return _corpora(config, tokenise(train, tokenizer, cache, say), tokenizer, None)[1]["train"]
+
+
 def _affordable(config: schema.Vectors, cache: Path, say: Callable[[str], None]) -> schema.Vectors:
     """The configuration without held-out text where there are too few documents for it."""
     data = config.data

@@ -30,7 +30,7 @@ class Drift:
         most = ", ".join(f"{word} ({share:.0%})" for word, share in self.moved)
         return [
             f"{self.words:,} words were known before, {self.new:,} are new",
-            f"they keep {self.kept:.1%} of their {NEAR} nearest words; mean cosine to their old vector {self.cosine:.3f}",
+            f"they keep {self.kept:.1%} of their {NEAR} nearest words; mean cosine with the old ones {self.cosine:.3f}",
             f"changed most: {most}",
         ]
 
