@@ -69,7 +69,7 @@ class _Run:
         self.steps = job.config.epochs * self.pieces
         self._interval = max(1, self.pieces // _LINES)
         self._words = job.learner.size / self.pieces  # of a piece, on average
-        self._lately, self._since = Loss(0, 0.0), time.perf_counter()
+        self._lately = Loss(0, 0.0)
 
     def run(self) -> Position:
         """What is left."""
@@ -140,12 +140,11 @@ class _Run:
     # --- telling --------------------------------------------------------------------------------------------------
 
     def _report(self) -> None:
-        now = time.perf_counter()
-        done = self.position.step - self._told
-        words = round(done * self._words)
-        entry = {"loss": self._lately.mean, "tokens": words, "tokens_per_second": words / max(1e-9, now - self._since)}
-        self._record(entry, self.job.progress.step)
-        self._lately, self._since, self._told = Loss(0, 0.0), now, self.position.step
+        words = round((self.position.step - self._told) * self._words)
+        self._working += words
+        speed = self._working / max(1e-9, time.perf_counter() - self._began)  # pieces end in bursts: the mean so far
+        self._record({"loss": self._lately.mean, "tokens": words, "tokens_per_second": speed}, self.job.progress.step)
+        self._lately, self._told = Loss(0, 0.0), self.position.step
 
     def _record(self, entry: Mapping[str, Any], show: Callable[[Mapping[str, Any]], Any]) -> Any:
         seconds = round(self._seconds_before + time.perf_counter() - self._began, 3)
@@ -160,8 +159,8 @@ class _Run:
         checkpoints.drop_after(job.folder, place)
         if place is not None:
             self._restore(place)
-        self._began = self._since = self._saved = time.perf_counter()
-        self._told = self.position.step
+        self._began = self._saved = time.perf_counter()
+        self._told, self._working = self.position.step, 0
         self._log = Log(job.folder / "log.jsonl", keep_to=self.position.step)
         self._seconds_before = self._log.seconds
         if self.position.step:

@@ -29,8 +29,8 @@ class Drift:
         """For a person."""
         most = ", ".join(f"{word} ({share:.0%})" for word, share in self.moved)
         return [
-            f"{self.words:,} words were known before, {self.new:,} are new",
-            f"they keep {self.kept:.1%} of their {NEAR} nearest words; mean cosine with the old ones {self.cosine:.3f}",
+            f"known before: {self.words:,} words; new: {self.new:,}",
+            f"of their {NEAR} nearest words they keep {self.kept:.1%}; mean cosine with the old vector {self.cosine:.3f}",
             f"changed most: {most}",
         ]
 
