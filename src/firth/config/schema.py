@@ -296,4 +296,19 @@ class BagClassifier:
     seed: int = bounded(1, least=0, most=2**63 - 1)
 
 
+# --- n-gram models ------------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class Ngram:
+    """Counts of runs of tokens, and how they become probabilities."""
+
+    kind: ClassVar[str] = "ngram"
+    order: int = bounded(5, least=1, most=10)  # tokens of the longest runs
+    smoothing: Literal["none", "add-k", "katz", "stupid", "kneser-ney", "modified-kneser-ney"] = "modified-kneser-ney"
+    k: float = bounded(1.0, above=0.0)  # add-k: added to every count
+    prune: tuple[int, ...] = field(default=(), metadata={"least": 0})  # 0,0,1: of three tokens or more, not those met once
+    entropy: float = bounded(0.0, least=0.0)  # then leave out what changes perplexity by less than this share; 0: nothing
+
+
 System = Neural | Vectors | BagClassifier  # the union of all families' configurations, told apart by `kind`

@@ -18,6 +18,7 @@ from firth.errors import FirthError, unknown
 from firth.families import passes as shared
 from firth.families.order import Order, read_options
 from firth.metrics.score import Score, signature
+from firth.report.maps import word_map
 from firth.report.page import write_report
 from firth.runs import files
 from firth.runs.folder import Record, Run
@@ -34,6 +35,7 @@ from firth.vectors.store import WordVectors
 HELD_OUT = 20  # documents below which none are held out
 IN_MEMORY = 50_000_000  # tokens up to which counts are kept in memory
 SHOWN = 12  # words whose neighbours the report shows
+DRAWN = 80  # words of its map
 foresee = shared.foresee
 
 
@@ -162,14 +164,23 @@ def _finish(order: Order, prepared: Prepared, position: passes.Position) -> Vect
     for name in ("valid", "test"):
         if name in prepared.splits:
             order.run.add_scores([score.to_dict() for score in model.evaluate(split=name, cache=order.cache)])
-    shown = [_described(model.vectors, word) for word in model.vectors.words[:SHOWN]]
+    chosen = _telling(model.vectors)
+    shown = [_described(model.vectors, word) for word in chosen[:: max(1, len(chosen) // SHOWN)][:SHOWN]]
     if prepared.start is not None:
         told = drift.measure(prepared.start, model.vectors, order.config.seed)
         for line in told.lines():
             order.progress.say(line)
         shown = ["\n".join(told.lines()), *shown]
-    write_report(order.run, shown, "Neighbours of the most frequent words")
+    pictures = [word_map(model.vectors, chosen, title="Frequent words").svg()] if len(chosen) > 2 else []
+    write_report(order.run, shown, "Neighbours", pictures)
     return model
+
+
+def _telling(vectors: WordVectors) -> list[str]:
+    """Frequent words that are not mere grammar: the very first and the short ones are left out, if there are others."""
+    words = vectors.words[: 20 * DRAWN]
+    found = [word for word in words[len(words) // 20 :] if len(word) > 3 and word.isalpha()] or list(words)
+    return found[:DRAWN]
 
 
 def _described(vectors: WordVectors, word: str) -> str:

@@ -30,13 +30,13 @@ code { font-size: .85em; color: var(--soft); }
 """
 
 
-def write_report(run: Run, samples: Sequence[str], title: str = "Samples") -> None:
+def write_report(run: Run, samples: Sequence[str], title: str = "Samples", pictures: Sequence[str] = ()) -> None:
     """Write report.html into a run folder."""
-    files.replace_file(run.path / "report.html", page(run, samples, title).encode())
+    files.replace_file(run.path / "report.html", page(run, samples, title, pictures).encode())
 
 
-def page(run: Run, samples: Sequence[str], title: str = "Samples") -> str:
-    """The report as HTML, with some texts of the run under their title."""
+def page(run: Run, samples: Sequence[str], title: str = "Samples", pictures: Sequence[str] = ()) -> str:
+    """The report as HTML, with some texts of the run under their title, and pictures that are SVG."""
     about, lines = summary(run.path), list(read(run.path / "log.jsonl"))
     name = escape(run.path.name)
     shown = {key: value for key, value in about.items() if key not in ("scores", "run")}
@@ -46,6 +46,7 @@ def page(run: Run, samples: Sequence[str], title: str = "Samples") -> str:
         *_curves(lines),
         f"<h2>{escape(title)}</h2>",
         *(f"<pre>{escape(sample)}</pre>" for sample in samples),
+        *pictures,
         "<h2>The run</h2>",
         _table(shown),
         "<h2>Configuration</h2>",
@@ -86,10 +87,9 @@ def _curves(lines: Sequence[Mapping[str, Any]]) -> list[str]:
     if not steps:
         return []
     step = [line["step"] for line in valid]
-    trained, held_out = (
-        Series("training", *_thinned(steps, "loss")),
-        Series("validation", step, [line["loss"] for line in valid], dots=True),
-    )
+    epochs = [line for line in lines if line.get("split") == "train"]  # where they are told, they say more than steps
+    trained = Series("training", *(_thinned(epochs, "loss") if epochs else _thinned(steps, "loss")), dots=bool(epochs))
+    held_out = Series("validation", step, [line["loss"] for line in valid], dots=True)
     charts = [line_chart("Loss", "step", "nats", [trained, held_out] if valid else [trained])]
     for title, key, label in _CURVES:
         if key in steps[0]:

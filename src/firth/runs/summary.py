@@ -32,6 +32,7 @@ def summary(path: Path | str) -> dict[str, Any]:
         "text": ", ".join(record.config.data.text),
         "seconds": max((line.get("seconds", 0.0) for line in lines), default=0.0),
         "tokens_seen": tokens,
+        **({"training": record.data["training"]} if "training" in record.data else {}),
         "best_valid": f"{best['metric']} {best['value']:.4f} at step {best['step']}" if best else None,
         "scores": [f"{score['name']} {_number(score['value'])}  [{score['signature']}]" for score in run.scores()],
         "machine": ", ".join(f"{key} {value}" for key, value in record.machine.items()),

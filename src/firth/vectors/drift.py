@@ -30,7 +30,7 @@ class Drift:
         most = ", ".join(f"{word} ({share:.0%})" for word, share in self.moved)
         return [
             f"known before: {self.words:,} words; new: {self.new:,}",
-            f"of their {NEAR} nearest words they keep {self.kept:.1%}; mean cosine with the old vector {self.cosine:.3f}",
+            f"of their {NEAR} nearest words they keep {self.kept:.1%}; mean cosine with before {self.cosine:.3f}",
             f"changed most: {most}",
         ]
 
