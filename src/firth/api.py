@@ -155,7 +155,10 @@ def _settled(config: schema.System) -> schema.System:
 
     spool, data = default_cache() / "spool", config.data
     names = {field: settled(getattr(data, field), spool) for field in ("text", "valid", "test")}
-    return replace(config, data=replace(data, **names))
+    config = replace(config, data=replace(data, **names))
+    if isinstance(config, schema.Vectors) and config.start:  # a run may be continued from another folder
+        config = replace(config, start=str(Path(config.start).absolute()))
+    return config
 
 
 def _names(text: str | Path | Iterable[str]) -> tuple[str, ...]:

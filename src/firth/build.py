@@ -6,15 +6,17 @@ import torch
 from torch import Tensor, nn
 
 from firth.backbones.recurrent import RecurrentBackbone
+from firth.backbones.window import WindowBackbone
 from firth.config import schema
 from firth.data.randomness import number
+from firth.errors import FirthError
 from firth.heads.language import LanguageHead
 from firth.nn.inputs import TokenEmbedding
 from firth.objectives.causal import Causal
 from firth.types import Batch, Encoded, State, Term
 
 INPUTS = {schema.TokenInput: TokenEmbedding}
-BACKBONES = {schema.Recurrent: RecurrentBackbone}
+BACKBONES = {schema.Recurrent: RecurrentBackbone, schema.Window: WindowBackbone}
 HEADS = {schema.LanguageHead: LanguageHead}
 OBJECTIVES = {schema.Causal: Causal}
 
@@ -29,6 +31,9 @@ class System(nn.Module):
         self.backbone = BACKBONES[type(config.backbone)](config.backbone, width)
         self.head = HEADS[type(config.head)](config.head, vocabulary, self.backbone.width, width)
         self.objective = OBJECTIVES[type(config.objective)](config.objective)
+        if self.backbone.looks_ahead and not self.objective.may_look_ahead:
+            what = "a network that reads both ways cannot predict the next token"
+            raise FirthError(what, where="backbone.directions", do="set it to left")
 
     def encode(self, batch: Batch, state: State | None = None) -> Encoded:
         """States of the text stream, and what is carried on."""

@@ -37,7 +37,8 @@ def test_layers_take_the_weights_of_torchs_lstm_and_give_its_outputs_and_gradien
 def plain_gradients(model: nn.ModuleDict, ids, values, weight):
     """Loss and gradients of the model's own parameters, by torch's plain functions."""
     layers = model["backbone"].layers
-    peer = nn.LSTM(layers.input_size, layers.hidden_size, layers.num_layers, batch_first=True)
+    config = layers.config
+    peer = nn.LSTM(layers.weight_ih_l0.shape[1], config.width, config.depth, batch_first=True)
     tensors = {name: p.detach().clone().requires_grad_() for name, p in model.named_parameters()}
     own = {name.removeprefix("backbone.layers."): t for name, t in tensors.items() if "layers" in name}
     states, _ = torch.func.functional_call(peer, own, F.embedding(ids, tensors["input.weight"]))

@@ -47,6 +47,13 @@ def test_analogies_in_blocks_are_those_of_the_store(how, words, block):
     assert [f"w{n}" for n in found] == expected
 
 
+def test_asking_more_words_than_there_are_asks_all():
+    vectors = WordVectors([f"w{i}" for i in range(9)], np.random.default_rng(0).normal(size=(9, 5)).astype(np.float32))
+    questions = [Question("", "w0", "w1", "w2", ("w3",)), Question("", "w4", "w5", "w6", ("w7",))]
+    more, every = (evaluate_analogies(vectors, questions, asking=Asking(restrict=count)) for count in (99, 0))
+    assert more == every
+
+
 def test_analogies_restricted_to_the_most_frequent_words():
     counts = np.random.default_rng(5).permutation(60)
     vectors = store(counts=counts)

@@ -39,6 +39,14 @@ def test_each_setting_is_trained_once_and_a_stop_loses_none():
     assert [row["width"] for row in more] == [3] and again[: len(rows)] == rows
 
 
+def test_rows_of_other_questions_are_not_taken_for_these():
+    asked, one = [Question("family", "man", "woman", "king", ("queen",))], replace(SMALL, widths=(4,), windows=(1,))
+    rows = study.run(corpus(), asked, one)
+    for questions, other in ((asked * 2, one), (asked, replace(one, words=4))):
+        found = study.run(corpus(), questions, other, known=rows)
+        assert len(found) == len(rows) and not any(row in rows for row in found)
+
+
 def test_a_part_of_a_text_is_its_first_documents():
     whole = corpus()
     half = study.first_part(whole, 0.5)
@@ -52,3 +60,5 @@ def test_a_share_must_be_a_share():
         study.Study(shares=(0.0, 1.0))
     with pytest.raises(FirthError, match="at least one width"):
         study.Study(widths=())
+    with pytest.raises(FirthError, match="1 or more"):
+        study.Study(widths=(-3, 5))

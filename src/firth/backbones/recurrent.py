@@ -1,4 +1,4 @@
-"""A recurrent network, read left to right."""
+"""A recurrent network, read left to right, or both ways where all of the text may be seen."""
 
 from __future__ import annotations
 
@@ -15,13 +15,12 @@ class RecurrentBackbone(nn.Module):
 
     def __init__(self, config: Recurrent, input_width: int):
         super().__init__()
-        self.width, self.depth = config.width, config.depth
         self.layers = RecurrentLayers(config, input_width)
+        self.width, self.looks_ahead = self.layers.width, config.directions != "left"
 
     def start(self, rows: int, device: torch.device | str = "cpu") -> State:
-        """The state before any token: zeros."""
-        shape = (rows, self.depth, self.width)
-        return State(source={}, live={name: torch.zeros(shape, device=device) for name in ("hidden", "cell")})
+        """The state before any token."""
+        return State(source={}, live=self.layers.start(rows, device))
 
     def forward(self, vectors: Tensor, tokens: Tokens, state: State | None = None) -> Encoded:
         """vectors of the tokens (batch, time, input width) -> states (batch, time, width), and what is carried on."""

@@ -36,6 +36,8 @@ def study(
     from firth.vectors.study import Study, run
 
     kept = files.destination(out).with_suffix(".json")
+    if out.suffix == ".json":
+        raise FirthError("the rows are kept in this file", where=out, do="name the page ….html")
     asked = google_questions(FORMATS["analogy"].read(questions))
     chosen = Study(_numbers(widths, int), _numbers(windows, int), tuple(stores.commas(sides)), _numbers(shares, float),
                    epochs, among, seed)  # fmt: skip
@@ -65,9 +67,12 @@ def _corpus(text: str) -> Any:
 def _rows(path: Path) -> list[dict[str, Any]]:
     """Those of a study that broke off."""
     try:
-        return list(json.loads(path.read_bytes())) if path.exists() else []
+        found = json.loads(path.read_bytes()) if path.exists() else []
     except ValueError:
-        raise FirthError("not the rows of a study", where=path, do="delete it, or choose another --out") from None
+        found = None
+    if not isinstance(found, list) or not all(isinstance(row, dict) for row in found):
+        raise FirthError("not the rows of a study", where=path, do="delete it, or choose another --out")
+    return found
 
 
 def _numbers(text: str, kind: type) -> tuple[Any, ...]:

@@ -15,12 +15,12 @@ from firth import api
 def evaluate(
     run: Annotated[str, typer.Argument(metavar="RUN", help="A run folder.")],
     text: Annotated[str | None, typer.Option(help="Other text than the run's own: a file, a folder or -.")] = None,
-    split: Annotated[str, typer.Option(help="Of the run's own text: train, valid or test.")] = "test",
+    split: Annotated[str, typer.Option(help="Of the run's own text: train, valid or test; what it has.")] = "",
     as_json: Annotated[bool, typer.Option("--json", help="JSON for machines.")] = False,
 ) -> None:
     """Score a model on held-out or other text, each score signed."""
     model = api.load(run)
-    scores = [score.to_dict() for score in model.evaluate(text, split)]
+    scores = [score.to_dict() for score in model.evaluate(text, **({"split": split} if split else {}))]
     if text is None:
         model.run.add_scores(scores)
     if as_json:

@@ -177,6 +177,8 @@ def convert(
 
     A classifier's run becomes the whole model in fastText's format.
     """
+    if (out / "config.json").is_file() or (out.parent / "config.json").is_file():
+        raise FirthError("this would change a run", where=out, do="write the file somewhere else")
     if _is_classifier(vectors) and (to or out.suffix.removeprefix(".")) in ("fasttext", "bin"):
         api.load(vectors).export(out)
         stores.print_json({"file": str(out)}) if as_json else print(f"{out}: a classifier for fastText")

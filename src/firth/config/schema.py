@@ -81,14 +81,33 @@ class TokenInput:
 
 @dataclass(frozen=True)
 class Recurrent:
-    """Stacked recurrent layers, read left to right."""
+    """Stacked recurrent layers."""
 
     kind: ClassVar[str] = "recurrent"
-    cell: Literal["lstm"] = "lstm"
+    cell: Literal["lstm", "gru", "tanh", "relu"] = "lstm"
     width: int = bounded(200, least=1)
     depth: int = bounded(2, least=1)
+    projection: int = bounded(0, least=0)  # of an LSTM's state to so many numbers (Sak et al. 2014); 0: none
+    directions: Literal["left", "concatenated", "averaged"] = "left"  # left: left to right; else both ways
     dropout: float = bounded(0.0, least=0.0, most=0.95)  # after every layer
-    spread: float = bounded(0.1, least=0.0)  # start values are uniform in ±spread
+    locked: bool = False  # one dropout mask for all positions
+    weight_dropout: float = bounded(0.0, least=0.0, most=0.95)  # of the recurrent matrices
+    residual: bool = False  # each layer adds to its input, where they are equally wide
+    learned_start: bool = False  # the state before the first token
+    orthogonal: bool = False  # recurrent matrices start orthogonal
+    spread: float = bounded(0.1, least=0.0)  # other start values are uniform in ±spread
+
+
+@dataclass(frozen=True)
+class Window:
+    """The last words side by side and one hidden layer (Bengio et al. 2003)."""
+
+    kind: ClassVar[str] = "window"
+    words: int = bounded(4, least=1, most=1000)  # that are looked at
+    width: int = bounded(200, least=1)
+    direct: bool = False  # the vectors also go to the output directly
+    dropout: float = bounded(0.0, least=0.0, most=0.95)
+    spread: float = bounded(0.1, least=0.0)
 
 
 @dataclass(frozen=True)
@@ -159,7 +178,7 @@ class Neural:
     tokenizer: Tokenizer = field(default_factory=Tokenizer)
     batching: Contiguous | Bucketed | Packed = field(default_factory=Contiguous)
     input: TokenInput = field(default_factory=TokenInput)
-    backbone: Recurrent = field(default_factory=Recurrent)
+    backbone: Recurrent | Window = field(default_factory=Recurrent)
     head: LanguageHead = field(default_factory=LanguageHead)
     objective: Causal = field(default_factory=Causal)
     train: Train = field(default_factory=Train)
@@ -307,8 +326,9 @@ class Ngram:
     order: int = bounded(5, least=1, most=10)  # tokens of the longest runs
     smoothing: Literal["none", "add-k", "katz", "stupid", "kneser-ney", "modified-kneser-ney"] = "modified-kneser-ney"
     k: float = bounded(1.0, above=0.0)  # add-k: added to every count
-    prune: tuple[int, ...] = field(default=(), metadata={"least": 0})  # 0,0,1: of three tokens or more, not those met once
-    entropy: float = bounded(0.0, least=0.0)  # then leave out what changes perplexity by less than this share; 0: nothing
+    # for each order the count up to which runs are left out, the last one for longer runs too; 0,0,1: 3-grams met once
+    prune: tuple[int, ...] = field(default=(), metadata={"least": 0})
+    entropy: float = bounded(0.0, least=0.0)  # leave out what changes perplexity by less than this share; 0: nothing
 
 
 System = Neural | Vectors | BagClassifier  # the union of all families' configurations, told apart by `kind`

@@ -92,14 +92,14 @@ def _begin(order: Order, prepared: Prepared) -> None:
         "splits": {name: split.key for name, split in prepared.splits.items()},
         "byte_counts": [],  # of language models
         "steps": config.train.epochs * learner.pieces,
-        "training": shared.mode(config.train),
+        "training": shared.mode(config.train, learner),
     }
     tokenizers = {"text": prepared.tokenizer.hash}
     run.write_record(Record(order.preset, order.asked, config, tokenizers, data, shared.machine(config.train)))
     texts = ", ".join(f"{name} {len(split.examples):,}" for name, split in prepared.splits.items())
     rows = f"{len(learner.features.words):,} words, {len(learner.features.used):,} buckets, width {config.method.width}"
     order.progress.say(f"texts: {texts}; {len(learner.labels.names):,} labels; {rows}")
-    order.progress.say(shared.mode(config.train))
+    order.progress.say(shared.mode(config.train, learner))
 
 
 def _job(order: Order, prepared: Prepared) -> passes.Job:

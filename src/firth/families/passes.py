@@ -56,8 +56,10 @@ def make_job(
     return passes.Job(learner, config, held_out, lambda: keep(note), run.path, digest, order.progress)
 
 
-def mode(config: schema.Passes) -> str:
+def mode(config: schema.Passes, learner: Learner) -> str:
     """How exactly the passes can be repeated."""
+    if not learner.predicts:
+        return "worked out at once: the same text gives the same vectors"
     if passes.threads(config) == 1:
         return "one thread: the same seed gives the same bytes"
     return f"{passes.threads(config)} threads without locks: quick, not exactly repeatable"

@@ -87,6 +87,9 @@ def _prepare(order: Order) -> Prepared:
     if began:
         shared.require_same_text(run, splits)
     start = open_vectors(config.start) if config.start else None
+    if began and start is not None and run.record.data["start"] != _key(start):
+        what, do = "the vectors it began from have changed", f"restore {config.start}, or choose another --out"
+        raise FirthError(what, where=run.path, do=do)
     joined, corpora = _corpora(config, splits, tokenizer, start)
     return Prepared(config, tokenizer, splits, corpora, joined, start)
 
@@ -137,6 +140,11 @@ def _learner(prepared: Prepared, order: Order) -> Learner:
     return make(train, config.method, config.seed, passes.threads(config.train), folder)
 
 
+def _key(start: WordVectors) -> str:
+    """What tells the vectors gone on from from others."""
+    return files.digest("\n".join(start.words).encode() + np.ascontiguousarray(start.vectors).tobytes())
+
+
 def _begin(order: Order, prepared: Prepared, learner: Learner) -> None:
     """Everything that is decided once; then the run exists."""
     run, config = order.run, prepared.config
@@ -147,16 +155,16 @@ def _begin(order: Order, prepared: Prepared, learner: Learner) -> None:
         "splits": {name: split.key for name, split in prepared.splits.items()},
         "byte_counts": list(prepared.splits["train"].tally.histogram),
         "steps": config.train.epochs * learner.pieces,
-        "training": shared.mode(config.train),
+        "training": shared.mode(config.train, learner),
         "phrases": prepared.joined.values() if prepared.joined else [],
-        "start": files.digest(np.ascontiguousarray(prepared.start.vectors).tobytes()) if prepared.start else "",
+        "start": _key(prepared.start) if prepared.start else "",
     }
     hashes, machine = {"text": prepared.tokenizer.hash}, shared.machine(config.train)
     record = Record(order.preset, order.asked, config, hashes, data, machine)
     run.write_record(record)
     rows = len(prepared.corpora["train"].words)
     what = f"{rows:,} words" + (f", {sum(map(len, prepared.joined.rounds)):,} phrases" if prepared.joined else "")
-    order.progress.say(f"{what}, width {config.method.width}; {shared.mode(config.train)}")
+    order.progress.say(f"{what}, width {config.method.width}; {shared.mode(config.train, learner)}")
 
 
 def _finish(order: Order, prepared: Prepared, position: passes.Position) -> VectorModel:
@@ -253,7 +261,8 @@ class VectorModel:
     def answer(self, line: str, options: Mapping[str, object]) -> dict[str, Any]:
         """The neighbours of a word (or of the mean of several words)."""
         asked = read_options(Asked, options)
-        near = self.vectors.most_similar(line.split() or [""], count=asked.count)
+        words = [line] if line in self.vectors else line.split()  # an item may have blanks in its name
+        near = self.vectors.most_similar(words or [""], count=asked.count)
         return {"input": line, "neighbours": [[found.word, found.score] for found in near]}
 
     def shown(self, answer: Mapping[str, Any]) -> str:

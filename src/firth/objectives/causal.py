@@ -13,6 +13,7 @@ class Causal:
     """Surprise at the next token; the target "text" holds the next tokens (batch, time)."""
 
     yardstick = "tokens"  # the term that perplexity is made of
+    may_look_ahead = False
 
     def __init__(self, config: schema.Causal):
         self.config = config

@@ -26,6 +26,18 @@ PRESETS: dict[str, Preset] = {
         "plain text",
         "Zaremba et al. 2014; Press and Wolf 2017",
     ),
+    "gru-lm": Preset(
+        "language model of stacked GRU layers", recurrent.GRU_SIZES, "plain text", "Cho et al. 2014; Chung et al. 2014"
+    ),
+    "rnn-lm": Preset(
+        "language model of stacked simple recurrent layers",
+        recurrent.RNN_SIZES,
+        "plain text",
+        "Elman 1990; Mikolov et al. 2010",
+    ),
+    "window-lm": Preset(
+        "language model that sees the last five tokens", recurrent.WINDOW_SIZES, "plain text", "Bengio et al. 2003"
+    ),
     "skipgram": Preset(
         "word vectors: each word predicts its neighbours", vectors.SKIP_GRAM, "plain text", "Mikolov et al. 2013"
     ),

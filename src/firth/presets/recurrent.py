@@ -12,6 +12,7 @@ from firth.config.schema import (
     TokenInput,
     Tokenizer,
     Train,
+    Window,
 )
 
 LSTM_SMALL = Neural(
@@ -39,3 +40,16 @@ LSTM_MEDIUM = replace(
     train=replace(LSTM_SMALL.train, budget="20m"),
 )
 LSTM_SIZES = {"small": LSTM_SMALL, "tiny": LSTM_TINY, "medium": LSTM_MEDIUM}
+
+
+def _with(**change: object) -> dict[str, Neural]:
+    """The same sizes with another backbone."""
+    return {name: replace(size, backbone=replace(size.backbone, **change)) for name, size in LSTM_SIZES.items()}
+
+
+GRU_SIZES = _with(cell="gru")
+RNN_SIZES = _with(cell="tanh", orthogonal=True)
+WINDOW_SIZES = {
+    name: replace(size, backbone=Window(words=5, width=size.backbone.width, dropout=size.backbone.dropout))
+    for name, size in LSTM_SIZES.items()
+}

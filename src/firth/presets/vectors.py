@@ -32,7 +32,7 @@ ITEMS = _sizes(  # one line is one basket or visit: all of it is context, and th
         _WORDS,
         data=replace(_WORDS.data, document="line"),
         tokenizer=replace(_WORDS.tokenizer, lower="no", split="whitespace", min_count=2),
-        method=WordToVec(window=50, exponent=0.5, sample=1e-4),
+        method=WordToVec(window=50, exponent=0.5, sample=0.0),
         train=Passes(epochs=20),
     )
 )

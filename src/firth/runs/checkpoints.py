@@ -51,6 +51,11 @@ def newest(run: Path) -> Path | None:
     return next((place for place in _folders(run) if is_whole(place)), None)
 
 
+def any_left(run: Path) -> bool:
+    """Whether there are any, whole or not."""
+    return bool(_folders(run))
+
+
 def drop_after(run: Path, place: Path | None) -> None:
     """Remove what a crash left behind: half-written folders and broken checkpoints newer than the given one."""
     state = run / "state"

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import sys
 from collections.abc import Mapping
+from math import isfinite
 from typing import Any, Literal, Protocol
 
 Style = Literal["auto", "live", "plain", "json", "quiet"]
@@ -66,10 +67,15 @@ class Json(Quiet):
         print(json.dumps({"event": "note", "text": text}), flush=True)
 
     def step(self, entry: Mapping[str, Any]) -> None:
-        print(json.dumps({"event": "step", **entry}), flush=True)
+        print(json.dumps({"event": "step", **_finite(entry)}), flush=True)
 
     def evaluation(self, entry: Mapping[str, Any]) -> None:
-        print(json.dumps({"event": "evaluation", **entry}), flush=True)
+        print(json.dumps({"event": "evaluation", **_finite(entry)}), flush=True)
+
+
+def _finite(entry: Mapping[str, Any]) -> dict[str, Any]:
+    """JSON has no NaN."""
+    return {key: None if isinstance(value, float) and not isfinite(value) else value for key, value in entry.items()}
 
 
 class Live(Quiet):

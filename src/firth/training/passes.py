@@ -98,7 +98,8 @@ class _Run:
             position.step += 1
             position.count, position.total = position.count + loss.count, position.total + loss.total
             self._lately += loss
-            if position.step % self._interval == 0 or position.step % self.pieces == 0:
+            due = position.step % self._interval == 0 or position.step % self.pieces == 0
+            if due and self.job.learner.predicts:
                 self._report()
         if position.step % self.pieces == 0:
             self._end_epoch()
@@ -113,10 +114,14 @@ class _Run:
         epoch = position.step // self.pieces
         loss = Loss(position.count, position.total)
         self._require_finite(loss)
+        wanted = False
+        if self.job.learner.predicts and not loss.count and epoch == 1:
+            self.job.progress.say("note: no text has two words left to learn from; see method.sample and min_count")
         if loss.count:
-            self._record({"epoch": epoch, "split": "train", **_value(loss)}, self.job.progress.evaluation)
+            entry = {"epoch": epoch, "split": "train", **_value(loss)}
+            wanted = self._record(entry, self.job.progress.evaluation) is True
         position.count, position.total = 0, 0.0
-        wanted = self._hold_out(epoch)
+        wanted = self._hold_out(epoch) or wanted
         last = epoch == self.job.config.epochs or wanted or (patience > 0 and position.stale >= patience)
         if (last and not patience) or (patience and position.stale == 0):
             self.job.keep()
@@ -156,6 +161,8 @@ class _Run:
 
     def _start(self) -> None:
         job, place = self.job, checkpoints.newest(self.job.folder)
+        if place is None and checkpoints.any_left(job.folder):
+            job.progress.say("its checkpoints are damaged: training again from the start")
         checkpoints.drop_after(job.folder, place)
         if place is not None:
             self._restore(place)

@@ -60,7 +60,7 @@ class Known:
     def __init__(self, vectors: WordVectors, asking: Asking | None = None) -> None:
         self.vectors, self.asking = vectors, asking or Asking()
         self.unknown: dict[str, None] = {}
-        self.limit = self.asking.restrict or len(vectors)
+        self.limit = min(self.asking.restrict or len(vectors), len(vectors))
         self.chosen = frequent(vectors, self.limit) if self.limit < len(vectors) else None  # None: all, as they come
         self._places = {} if self.chosen is None else {int(index): n for n, index in enumerate(self.chosen)}
         composes = self.asking.unseen == "subwords" and getattr(vectors, "subwords", None) is not None

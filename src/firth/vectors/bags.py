@@ -49,6 +49,8 @@ def tree(counts: np.ndarray, predict: str) -> Paths:
 class Model:
     """Rows of input and of output, changed in place. Texts are read in an order drawn anew for each epoch."""
 
+    predicts = True
+
     def __init__(
         self,
         features: Features,

@@ -28,8 +28,8 @@ class Corpus:
 
     @property
     def size(self) -> int:
-        """How many words there are."""
-        return int(self.counts.sum())
+        """How many words the text has, with those that have no row."""
+        return len(self.tokens) - (len(self.starts) - 1)
 
 
 def read(split: Split, tokenizer: Tokenizer, least: int = 1) -> Corpus:

@@ -20,6 +20,7 @@ from firth.vectors.store import WordVectors
 class Model:
     """Vectors to be worked out at once; see `Learner`. There is no loss."""
 
+    predicts = False
     pieces = 1
 
     def __init__(

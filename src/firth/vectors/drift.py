@@ -28,11 +28,11 @@ class Drift:
     def lines(self) -> list[str]:
         """For a person."""
         most = ", ".join(f"{word} ({share:.0%})" for word, share in self.moved)
-        return [
+        told = [
             f"known before: {self.words:,} words; new: {self.new:,}",
             f"of their {NEAR} nearest words they keep {self.kept:.1%}; mean cosine with before {self.cosine:.3f}",
-            f"changed most: {most}",
         ]
+        return [*told, f"changed most: {most}"] if most else told
 
 
 def measure(before: WordVectors, after: WordVectors, seed: int = 0) -> Drift:
@@ -45,10 +45,10 @@ def measure(before: WordVectors, after: WordVectors, seed: int = 0) -> Drift:
         drawn = np.sort(generator(seed, "drift").choice(len(here), WORDS, replace=False))
     near = [_neighbours(rows, drawn) for rows in (old, new)]
     pairs = zip(*near, strict=True)
-    shares = np.array([len(np.intersect1d(a, b)) / max(1, len(a)) for a, b in pairs])
+    shares = np.array([len(np.intersect1d(a, b)) / len(a) if len(a) else 1.0 for a, b in pairs])
     cosines = np.einsum("ij,ij->i", old, new) if old.shape == new.shape else np.full(len(here), np.nan)
     order = np.argsort(shares, kind="stable")[:SHOWN]
-    moved = tuple((after.words[here[drawn[place]]], float(shares[place])) for place in order)
+    moved = tuple((after.words[here[drawn[place]]], float(shares[place])) for place in order if shares[place] < 1)
     kept = float(shares.mean()) if len(shares) else 1.0
     return Drift(len(here), len(after) - len(here), kept, float(cosines.mean()) if len(here) else 1.0, moved)
 

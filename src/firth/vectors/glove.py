@@ -42,6 +42,8 @@ class Model:
     fast as a full shuffle, at the same loss; and threads are not at the frequent rows at the same time.
     """
 
+    predicts = True
+
     def __init__(self, corpus: Corpus, config: GloVe, seed: int, threads: int = 0, folder: Path | None = None) -> None:
         """Counts the text at once; with a folder, the cells are in files there, not in memory."""
         self.corpus, self.config, self.seed = corpus, config, seed

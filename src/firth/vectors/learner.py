@@ -32,6 +32,7 @@ class Learner(Protocol):
     locks, and then they do not.
     """
 
+    predicts: bool  # whether there is anything to lose
     pieces: int  # of an epoch
     size: int  # words (or cells) of an epoch, for the speed
     arrays: dict[str, np.ndarray]  # all that training changes: what a checkpoint holds

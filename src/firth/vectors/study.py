@@ -16,7 +16,7 @@ from firth.config.schema import GloVe
 from firth.counts.compiled import default_threads, run_in_order
 from firth.errors import FirthError
 from firth.vectors.analogies import Question, evaluate_analogies
-from firth.vectors.asking import Asking
+from firth.vectors.asking import Asking, digest
 from firth.vectors.corpus import BLOCK, Corpus
 from firth.vectors.glove import Model
 from firth.vectors.store import WordVectors
@@ -37,6 +37,8 @@ class Study:
     def __post_init__(self) -> None:
         if not (self.widths and self.windows and self.sides and self.shares):
             raise FirthError("a study needs at least one width, window, side and share")
+        if min(*self.widths, *self.windows) < 1:
+            raise FirthError(f"widths = {self.widths}, windows = {self.windows}: each must be 1 or more")
         if not all(0 < share <= 1 for share in self.shares):
             raise FirthError(f"shares = {self.shares}: each must be above 0 and at most 1")
 
@@ -56,12 +58,13 @@ def run(
     known: Iterable[dict[str, Any]] = (),
     done: Callable[[dict[str, Any]], None] = lambda row: None,
 ) -> list[dict[str, Any]]:
-    """A row for each setting, for `report.study`; those `known` from before are not trained again."""
-    rows = list(known)
+    """A row for each setting, for `report.study`; those `known`, if of the same questions, are not trained again."""
+    how = {"epochs": study.epochs, "seed": study.seed, "among": study.words, "questions": digest(questions)}
+    rows = [row for row in known if how.items() <= row.items()]
     for config, share in study.settings():
         text = first_part(corpus, share)
         row = {"width": config.width, "window": config.window, "side": config.side, "words": text.size}
-        row |= {"epochs": study.epochs, "seed": study.seed}
+        row |= how
         if any(row.items() <= old.items() for old in rows):
             continue
         asking = Asking(restrict=study.words)

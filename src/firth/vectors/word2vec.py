@@ -21,6 +21,7 @@ from firth.vectors.words import Words
 JOB = 20_000  # tokens of a piece of work
 NOISE = 1_000_000  # places of the table that negatives are drawn from
 SOFTMAX = 20_000  # words up to which the whole softmax is allowed
+START = 0.4  # vectors start with a length of about 0.12, whatever their width: longer than in the authors' programs
 LANES = 16  # rows are padded to a multiple of so many numbers
 METHODS = {"negative": kernels.NEGATIVE, "nce": kernels.NCE, "hierarchical": kernels.HIERARCHICAL}
 
@@ -39,6 +40,8 @@ class Bags:
 class Model:
     """Vectors in training: rows of input and of output, changed in place."""
 
+    predicts = True
+
     def __init__(
         self, corpus: Corpus, config: WordToVec, epochs: int = 5, seed: int = 0, start: WordVectors | None = None
     ) -> None:
@@ -50,9 +53,8 @@ class Model:
         self.bags = Bags(Words.of(corpus.words), config)
         width, words = config.width, len(corpus.words)
         self.inputs = np.zeros((words + len(self.bags.used), -(-width // LANES) * LANES), np.float32)
-        spread = 2.0 if config.most_part else 1.0  # as in the programs of their authors
         start_values = generator(seed, "word2vec").random((len(self.inputs), width), dtype=np.float32)
-        self.inputs[:, :width] = (start_values - np.float32(0.5)) * np.float32(spread / width)
+        self.inputs[:, :width] = (start_values - np.float32(0.5)) * np.float32(START / width**0.5)
         self.outputs = np.zeros((words, self.inputs.shape[1]), np.float32)
         if start is not None:
             self._begin_from(start)
@@ -106,7 +108,8 @@ class Model:
             raise FirthError(what, do=f"set method.width={start.width}")
         places = np.array([start.words.find(word) for word in self.corpus.words], np.int64)
         known, width, parts = np.flatnonzero(places >= 0), self.config.width, start.subwords
-        alike = parts is not None and self.config.most_part and parts.count == self.config.buckets
+        asked = self.config.least_part, self.config.most_part, self.config.buckets
+        alike = parts is not None and asked == (parts.least, parts.most, parts.count)
         own = parts.divide(start.words, start.vectors) if alike else start.vectors
         self.inputs[known, :width] = own[places[known]]
         if start.context is not None and self.config.predict != "hierarchical":
