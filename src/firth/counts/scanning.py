@@ -6,7 +6,8 @@ UTF-8. It is read twice, once to count and once to encode, so that memory does n
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
+from copy import copy
 from pathlib import Path
 
 import numpy as np
@@ -56,6 +57,24 @@ def encode_lines(
     return whole, np.concatenate(starts)
 
 
+def line_encoder(vocabulary: Vocabulary) -> Callable[[np.ndarray], tuple[np.ndarray, np.ndarray]]:
+    """A function that encodes a block of whole lines as `encode_lines` does; several threads may call it at once."""
+    table = _Table(vocabulary)
+
+    def encode(block: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        under_way = copy(table)
+        under_way.open = np.zeros(1, np.int64)
+        ids, ends = under_way.encode(block, False)
+        return ids, np.concatenate([[0], ends, [len(ids)] if under_way.open[0] else []]).astype(np.int64)
+
+    return encode
+
+
+def line_blocks(text: Text) -> Iterator[np.ndarray]:
+    """The text in UTF-8, cut only where a line ends."""
+    return _blocks(text, b"\n")
+
+
 def _encoded(text: Text, vocabulary: Vocabulary, drop_unknown: bool) -> Iterator[tuple[np.ndarray, np.ndarray]]:
     """Block by block, the numbers of the words and where documents end."""
     table, total = _Table(vocabulary), 0
@@ -67,12 +86,12 @@ def _encoded(text: Text, vocabulary: Vocabulary, drop_unknown: bool) -> Iterator
         yield np.zeros(0, np.int32), np.array([total], np.int64)
 
 
-def _blocks(text: Text) -> Iterator[np.ndarray]:
-    """The text in UTF-8, cut only where a word ends."""
+def _blocks(text: Text, ends: bytes = b" \n") -> Iterator[np.ndarray]:
+    """The text in UTF-8, cut only behind one of these bytes: where a word ends."""
     held, size = [], 0
     for data in _small(text):
         size += len(data)
-        cut = max(data.rfind(b" "), data.rfind(b"\n")) + 1
+        cut = max(data.rfind(end) for end in ends) + 1
         if size < _BLOCK or not cut:
             held.append(data)
             continue
