@@ -43,6 +43,7 @@ class Target:
 
     values: Array
     weight: Array  # 0 = not predicted
+    place: Array | None = None  # where in its split each value stands
 
 
 @dataclass(frozen=True)
@@ -70,6 +71,10 @@ class Batch:
         """Some rows of the batch: one rank's share, or a micro-batch."""
         return self.over(lambda array: array[start:stop])
 
+    def columns(self, start: int, stop: int) -> Batch:
+        """A stretch of time."""
+        return self.over(lambda array: array[:, start:stop])
+
     @property
     def size(self) -> int:
         """How many rows there are."""
@@ -90,6 +95,9 @@ class State:
 
     def pick(self, parents: Tensor) -> State:
         """The hypotheses that go on, in their new order."""
+        rows = len(next(iter(self.live.values()), parents))
+        if len(parents) == rows and parents.tolist() == list(range(rows)):
+            return self  # all of them as they were: caches are large
         return replace(self, live={k: v.index_select(0, parents) for k, v in self.live.items()})
 
     def keep(self, inputs: Tensor) -> State:

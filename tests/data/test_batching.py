@@ -5,8 +5,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from firth.config.schema import Bucketed, Contiguous, Packed
-from firth.data.batching import batches
+from firth.config.schema import Bucketed, Contiguous, Packed, Windows
+from firth.data.batching import batches, reading
 from firth.data.cache import Split, Tally
 from firth.data.stream import following, stream
 from firth.text.special import Special
@@ -14,6 +14,7 @@ from firth.types import Cursor
 
 SPECIAL = Special(pad=0, unknown=1, start=2, end=3, mask=4, cls=5, sep=6)
 KINDS = [Contiguous(rows=3, length=4), Bucketed(tokens=24, length=6), Packed(rows=2, length=8)]
+WINDOWS = [Windows(rows=2, length=6), Windows(rows=3, length=6, stride=2), Windows(rows=2, length=5, stride=5)]
 
 
 def split_of(documents):
@@ -30,12 +31,40 @@ def predicted(batch):
     return target.values[target.weight > 0].tolist()
 
 
-@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("kind", [*KINDS, *WINDOWS, reading(WINDOWS[0])])
 @settings(max_examples=40, deadline=None)
 @given(split=corpora)
-def test_an_evaluation_predicts_every_token_once(kind, split):
-    found = [token for batch in batches(kind, split, SPECIAL, 1).once() for token in predicted(batch)]
-    assert sorted(found) == sorted(split.ids.tolist())
+def test_an_evaluation_predicts_every_token_once_and_knows_its_place(kind, split):
+    found = np.zeros(len(split.ids), int)
+    for batch in batches(kind, split, SPECIAL, 1).once():
+        target = batch.targets["text"]
+        told = target.weight > 0
+        np.add.at(found, target.place[told], 1)
+        assert (split.ids[target.place[told]] == target.values[told]).all()
+    assert (found == 1).all()
+
+
+@settings(max_examples=40, deadline=None)
+@given(split=corpora, length=st.integers(2, 9), stride=st.integers(1, 9))
+def test_overlapping_windows_show_as_much_before_a_token_as_was_asked_for(split, length, stride):
+    seen = 0
+    for batch in batches(Windows(rows=2, length=length, stride=stride), split, SPECIAL, 1).once():
+        target = batch.targets["text"]
+        for weight, place in zip(target.weight, target.place, strict=True):
+            before = np.flatnonzero(weight)[0]  # inputs of the row before the first one that counts
+            assert place[0] == 0 or before >= length - stride
+            assert place[before] == seen
+            seen = place[-1] + 1
+    assert seen == len(split.ids)
+
+
+@settings(max_examples=40, deadline=None)
+@given(split=corpora, epoch=st.integers(0, 3))
+def test_windows_of_an_epoch_do_not_overlap(split, epoch):
+    made = batches(Windows(rows=2, length=4), split, SPECIAL, 1)
+    places = [made.batch(Cursor(epoch, index)).targets["text"].place for index in range(made.count(epoch))]
+    found = np.concatenate([part.ravel() for part in places])
+    assert len(set(found.tolist())) == len(found) >= len(split.ids) // 2
 
 
 @pytest.mark.parametrize("kind", KINDS[1:])

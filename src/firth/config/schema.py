@@ -66,6 +66,19 @@ class Packed:
     length: int = bounded(512, least=2)
 
 
+@dataclass(frozen=True)
+class Windows:
+    """Rows cut from the text anywhere, each on its own; where text is scored they overlap."""
+
+    kind: ClassVar[str] = "windows"
+    rows: int = bounded(16, least=1)
+    length: int = bounded(256, least=2)
+    stride: int = bounded(0, least=0)  # tokens from one to the next where text is scored; 0: half a length
+
+
+Batching = Contiguous | Bucketed | Packed | Windows
+
+
 # --- model --------------------------------------------------------------------------------------------------------
 
 
@@ -108,6 +121,27 @@ class Window:
     direct: bool = False  # the vectors also go to the output directly
     dropout: float = bounded(0.0, least=0.0, most=0.95)
     spread: float = bounded(0.1, least=0.0)
+
+
+@dataclass(frozen=True)
+class Transformer:
+    """Layers of attention and feed-forward networks (Vaswani et al. 2017), each adding to its input."""
+
+    kind: ClassVar[str] = "transformer"
+    width: int = bounded(256, least=1)
+    depth: int = bounded(4, least=1)
+    heads: int = bounded(4, least=1)
+    inner: int = bounded(0, least=0)  # width of the feed-forward layers; 0: four times the width
+    activation: Literal["gelu", "gelu-tanh", "relu", "silu"] = "gelu-tanh"
+    norm: Literal["layer", "rms"] = "layer"
+    norm_at: Literal["pre", "post"] = "pre"  # before each part, with one more at the end; or after adding it
+    positions: Literal["learned", "sinusoidal", "rotary", "none"] = "learned"
+    context: int = bounded(0, least=0)  # tokens it can look at; 0: as many as a row of a batch has
+    sees: Literal["left", "all"] = "left"
+    bias: bool = True
+    dropout: float = bounded(0.0, least=0.0, most=0.95)  # of the first vectors and of what each part adds
+    attention_dropout: float = bounded(0.0, least=0.0, most=0.95)  # of the attention's weights
+    spread: float = bounded(0.02, least=0.0)  # start values are normal with it; what adds to the sum starts smaller
 
 
 @dataclass(frozen=True)
@@ -176,9 +210,9 @@ class Neural:
     kind: ClassVar[str] = "neural"
     data: Text = field(default_factory=Text)
     tokenizer: Tokenizer = field(default_factory=Tokenizer)
-    batching: Contiguous | Bucketed | Packed = field(default_factory=Contiguous)
+    batching: Batching = field(default_factory=Contiguous)
     input: TokenInput = field(default_factory=TokenInput)
-    backbone: Recurrent | Window = field(default_factory=Recurrent)
+    backbone: Recurrent | Window | Transformer = field(default_factory=Recurrent)
     head: LanguageHead = field(default_factory=LanguageHead)
     objective: Causal = field(default_factory=Causal)
     train: Train = field(default_factory=Train)
@@ -331,4 +365,17 @@ class Ngram:
     entropy: float = bounded(0.0, least=0.0)  # leave out what changes perplexity by less than this share; 0: nothing
 
 
-System = Neural | Vectors | BagClassifier  # the union of all families' configurations, told apart by `kind`
+@dataclass(frozen=True)
+class NgramModel:
+    """A language model of counted runs of tokens."""
+
+    kind: ClassVar[str] = "ngram-model"
+    data: Text = field(default_factory=Text)
+    tokenizer: Tokenizer = field(default_factory=Tokenizer)
+    method: Ngram = field(default_factory=Ngram)
+    seed: int = bounded(1, least=0, most=2**63 - 1)
+
+
+System = (
+    Neural | Vectors | BagClassifier | NgramModel
+)  # the union of all families' configurations, told apart by `kind`

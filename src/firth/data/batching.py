@@ -9,13 +9,13 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import lru_cache
 from typing import Protocol
 
 import numpy as np
 
-from firth.config.schema import Bucketed, Contiguous, Packed
+from firth.config.schema import Batching, Bucketed, Contiguous, Packed, Windows
 from firth.data.cache import Split
 from firth.data.randomness import generator
 from firth.text.special import Special
@@ -35,28 +35,41 @@ class Batches(Protocol):
         """Every token of the split once, in order, for evaluation."""
 
 
-def batches(config: Contiguous | Bucketed | Packed, split: Split, special: Special, seed: int) -> Batches:
+def batches(config: Batching, split: Split, special: Special, seed: int) -> Batches:
     """The batches of a split as configured."""
     return _KINDS[type(config)](config, split, special, seed)
+
+
+def reading(config: Batching) -> Batching:
+    """How a text is read when it is scored: with as much before each token as the model can use."""
+    return _KINDS[type(config)].reading(config)
+
+
+def context(config: Batching) -> str:
+    """What a token's prediction may look back on, for the signature of a score."""
+    return _KINDS[type(config)].context(config)
 
 
 def _batch(
     inputs: np.ndarray,
     values: np.ndarray,
     mask: np.ndarray,
+    places: np.ndarray,
     at: Cursor,
     fresh: bool,
     document: np.ndarray | None = None,
+    predicted: np.ndarray | None = None,
 ) -> Batch:
     tokens = Tokens(inputs.astype(np.int64), mask, document)
-    return Batch({"text": tokens}, {"text": Target(values.astype(np.int64), mask.astype(np.float32))}, at, fresh)
+    weight = (mask if predicted is None else predicted).astype(np.float32)
+    return Batch({"text": tokens}, {"text": Target(values.astype(np.int64), weight, places)}, at, fresh)
 
 
 @dataclass(frozen=True, eq=False)
-class ContiguousBatches:
-    """Rows that run side by side through the text. Each epoch starts at a random place and goes round once."""
+class _RingBatches:
+    """Rows cut from the text as a ring: before its first token stands the last [END]."""
 
-    config: Contiguous
+    config: Contiguous | Windows
     split: Split
     special: Special
     seed: int
@@ -68,8 +81,29 @@ class ContiguousBatches:
 
     @property
     def length(self) -> int:
-        """As configured, but no longer than a row's whole stream."""
+        """As configured, but no longer than a row's share of the text."""
         return min(self.config.length, len(self.split.ids) // self.rows)
+
+    def _cut(
+        self, places: np.ndarray, mask: np.ndarray, at: Cursor, *, fresh: bool, predicted: np.ndarray | None = None
+    ) -> Batch:
+        before = self.split.ids[places - 1]
+        inputs = np.where(before == self.special.end, self.special.start, before)
+        return _batch(inputs, self.split.ids[places], mask, places, at, fresh, predicted=predicted)
+
+
+class ContiguousBatches(_RingBatches):
+    """Rows that run side by side through the text. Each epoch starts at a random place and goes round once."""
+
+    LENGTH = 256  # tokens read at once where one row carries its state: any length gives the same score
+
+    @classmethod
+    def reading(cls, config: Contiguous) -> Contiguous:
+        return replace(config, rows=1, length=cls.LENGTH)
+
+    @staticmethod
+    def context(config: Contiguous) -> str:
+        return "carried"
 
     def count(self, epoch: int) -> int:
         return len(self.split.ids) // self.rows // self.length
@@ -79,7 +113,7 @@ class ContiguousBatches:
         offset = generator(self.seed, "offset", at.epoch).integers(total)
         first = offset + np.arange(self.rows) * (total // self.rows) + at.index * self.length
         places = (first[:, None] + np.arange(self.length)) % total  # (rows, length)
-        return self._cut(places, np.ones(places.shape, bool), at)
+        return self._cut(places, np.ones(places.shape, bool), at, fresh=at.index == 0)
 
     def once(self) -> Iterator[Batch]:
         total = len(self.split.ids)
@@ -88,12 +122,42 @@ class ContiguousBatches:
         for index in range(-(-share // self.length)):
             width = min(self.length, share - index * self.length)
             places = first[:, None] + index * self.length + np.arange(width)
-            yield self._cut(places % total, places < last[:, None], Cursor(0, index))
+            yield self._cut(places % total, places < last[:, None], Cursor(0, index), fresh=index == 0)
 
-    def _cut(self, places: np.ndarray, mask: np.ndarray, at: Cursor) -> Batch:
-        before = self.split.ids[places - 1]  # the text is a ring: before its first token stands the last [END]
-        inputs = np.where(before == self.special.end, self.special.start, before)
-        return _batch(inputs, self.split.ids[places], mask, at, fresh=at.index == 0)
+
+class WindowBatches(_RingBatches):
+    """Windows that each stand alone: in training cut at a random place and shuffled, in scoring one stride apart."""
+
+    @staticmethod
+    def reading(config: Windows) -> Windows:
+        return replace(config, stride=config.stride or max(1, config.length // 2))
+
+    @staticmethod
+    def context(config: Windows) -> str:
+        return f"sliding/{config.length}/{config.stride}"
+
+    def count(self, epoch: int) -> int:
+        return max(1, len(self.split.ids) // self.length // self.rows)
+
+    def batch(self, at: Cursor) -> Batch:
+        total = len(self.split.ids)
+        random = generator(self.seed, "windows", at.epoch)
+        offset, order = random.integers(total), random.permutation(total // self.length)
+        chosen = order[at.index * self.rows : (at.index + 1) * self.rows]
+        places = (offset + chosen[:, None] * self.length + np.arange(self.length)) % total  # (rows, length)
+        return self._cut(places, np.ones(places.shape, bool), at, fresh=True)
+
+    def once(self) -> Iterator[Batch]:
+        total = len(self.split.ids)
+        length = min(self.config.length, total)
+        stride = min(self.config.stride or length, length)
+        last = np.minimum(np.arange(length, total + stride, stride), total)  # where windows end: each token once
+        done = np.concatenate([[0], last[:-1]])  # what was predicted before
+        for index, start in enumerate(range(0, len(last), self.config.rows)):
+            rows = slice(start, start + self.config.rows)
+            places = last[rows, None] - length + np.arange(length)
+            predicted = places >= done[rows, None]
+            yield self._cut(places, np.ones(places.shape, bool), Cursor(0, index), fresh=True, predicted=predicted)
 
 
 @dataclass(frozen=True)
@@ -126,6 +190,15 @@ class _RowBatches(ABC):
     special: Special
     seed: int
 
+    @staticmethod
+    def reading(config: Bucketed | Packed) -> Bucketed | Packed:
+        return config
+
+    @staticmethod
+    def context(config: Bucketed | Packed) -> str:
+        # A recurrent network reads on over the documents packed into a row.
+        return f"{'packed' if isinstance(config, Packed) else 'document'}/{config.length}"
+
     def count(self, epoch: int) -> int:
         return len(self._plan(epoch))
 
@@ -154,17 +227,18 @@ class _RowBatches(ABC):
         pieces, ids = self._pieces(), self.split.ids
         width = max(int(pieces.sizes[row].sum()) for row in rows)
         inputs = np.full((len(rows), width), self.special.pad, np.int64)
-        values, document = inputs.copy(), np.zeros_like(inputs)
+        values, document, places = inputs.copy(), np.zeros_like(inputs), np.zeros_like(inputs)
         for row, members in enumerate(rows):
             here = 0
             for mark, piece in enumerate(members, 1):
                 first, last = int(pieces.first[piece]), int(pieces.last[piece])
                 span = slice(here, here + last - first)
-                before = ids[np.arange(first, last) - 1]
+                places[row, span] = np.arange(first, last)
+                before = ids[places[row, span] - 1]
                 inputs[row, span] = np.where(before == self.special.end, self.special.start, before)
                 values[row, span], document[row, span] = ids[first:last], mark
                 here = span.stop
-        return _batch(inputs, values, document > 0, at, fresh=True, document=document)
+        return _batch(inputs, values, document > 0, places, at, fresh=True, document=document)
 
 
 class BucketedBatches(_RowBatches):
@@ -208,4 +282,9 @@ class PackedBatches(_RowBatches):
         return [done[start : start + self.config.rows] for start in range(0, len(done), self.config.rows)]
 
 
-_KINDS = {Contiguous: ContiguousBatches, Bucketed: BucketedBatches, Packed: PackedBatches}
+_KINDS = {
+    Contiguous: ContiguousBatches,
+    Bucketed: BucketedBatches,
+    Packed: PackedBatches,
+    Windows: WindowBatches,
+}

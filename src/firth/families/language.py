@@ -3,20 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
-from typing import Any, Protocol
+from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
 
 from firth.config import from_dict, schema
-from firth.config.core import bounded
-from firth.data.cache import Split, default_cache, tokenised
+from firth.data.cache import Split, byte_histogram, default_cache, tokenised
 from firth.data.corpus import Documents, documents
 from firth.data.sources import kept, open_source
-from firth.decoding.sample import Generated, Sampling, generate
 from firth.errors import FirthError, unknown
-from firth.families.order import read_options
+from firth.families import answering
 from firth.metrics.language import ByteModel, bits_per_byte, perplexity
 from firth.metrics.score import Score, signature
 from firth.runs.folder import Run
@@ -24,21 +22,13 @@ from firth.text.special import Special
 from firth.text.tokenizer import Tokenizer
 from firth.types import Batch, Stepper, Target, Tokens
 
+if TYPE_CHECKING:  # late: they import torch, which scoring need not have
+    from firth.decoding.beam import Hypothesis
+    from firth.decoding.sample import Generated, Sampling
+    from firth.decoding.words import Completion
+    from firth.text.spelling import Spelling
+
 _TOKENS_AT_ONCE = 4096  # scored together, padding counted
-
-
-@dataclass(frozen=True)
-class Asked:
-    """How `firth run` is to answer."""
-
-    score: bool = False
-    prefix: bool = False
-    length: int = bounded(100, least=1)
-    count: int = bounded(1, least=1)
-    temperature: float = 0.8
-    top_k: int = 0
-    top_p: float = 1.0
-    seed: int = bounded(0, least=0)
 
 
 class Engine(Protocol):
@@ -47,8 +37,8 @@ class Engine(Protocol):
     stepper: Stepper
     precision: str
 
-    def nats(self, split: Split) -> float:
-        """The negative log-likelihood of a split, its documents one after the other."""
+    def surprises(self, split: Split) -> np.ndarray:
+        """-log p of every token of a split (tokens,), its documents one after the other."""
 
     def log_probabilities(self, batch: Batch) -> np.ndarray:
         """Of each target given all before it (batch, time); rows stand alone."""
@@ -67,14 +57,22 @@ class LanguageModel:
         self, text: str | Iterable[str] | None = None, split: str = "test", cache: Path | None = None
     ) -> list[Score]:
         """Perplexity and bits per byte: of a split of the run's own text, or of other text (a name or documents)."""
-        cache = cache or default_cache()
-        part = self._split(split, cache) if text is None else self._other(text, cache)
-        nats = self._engine.nats(part)
+        part = self.part(text, split, cache)
+        nats = float(self.surprises(part).sum(dtype=np.float64))
         signed = signature(self._signature(part))
         return [
             Score("perplexity", perplexity(nats, part.tally.tokens), signed),
             Score("bits_per_byte", self._bits_per_byte(nats, part), signed),
         ]
+
+    def part(self, text: str | Iterable[str] | None = None, split: str = "test", cache: Path | None = None) -> Split:
+        """A split of the run's own text, or other text, tokenised."""
+        cache = cache or default_cache()
+        return self._split(split, cache) if text is None else self._other(text, cache)
+
+    def surprises(self, part: Split) -> np.ndarray:
+        """-log p in nats of every token of a split, [END] of each document included."""
+        return self._engine.surprises(part)
 
     def perplexity(self, text: str | Iterable[str] | None = None, split: str = "test") -> float:
         """Per token, [END] counted."""
@@ -130,14 +128,25 @@ class LanguageModel:
 
     def token_scores(self, texts: Sequence[str], *, whole: bool = True) -> list[np.ndarray]:
         """Log-probability of each token of each text (and of [END], if whole)."""
-        special = self.tokenizer.special
-        rows = [[*ids, special.end][: None if whole else -1] for ids in self.tokenizer.encode_batch(list(texts))]
+        if isinstance(texts, str):
+            raise FirthError("one text, where several are scored", do="put it into a list: score([text])")
+        end = [self.tokenizer.special.end] if whole else []
+        return self.id_scores([[*ids, *end] for ids in self.tokenizer.encode_batch(list(texts))])
+
+    def id_scores(self, rows: Sequence[Sequence[int]]) -> list[np.ndarray]:
+        """Log-probability of each token of rows of tokens, each from the start of a document."""
         found: list[np.ndarray] = [np.zeros(0)] * len(rows)
         for members in _groups([len(row) for row in rows]):
-            scores = self._engine.log_probabilities(_padded([rows[i] for i in members], special))
+            scores = self._engine.log_probabilities(_padded([rows[i] for i in members], self.tokenizer.special))
             for index, row in zip(members, scores, strict=True):
                 found[index] = row[: len(rows[index])]
         return found
+
+    def spelling_costs(self, texts: Sequence[str]) -> list[float]:
+        """Nats for spelling out what is unknown in each text, as bits per byte charge it: 0 where all is known."""
+        model = ByteModel(self.run.record.data["byte_counts"])
+        found = self.tokenizer.account_batch(list(texts))
+        return [model.nats(byte_histogram([each.unknown]), each.unknown_count) for each in found]
 
     # --- generation -------------------------------------------------------------------------------------------
 
@@ -151,21 +160,96 @@ class LanguageModel:
         top_k: int = 0,
         top_p: float = 1.0,
         seed: int = 0,
+        beam: int = 0,
+        length_penalty: float = 0.0,
     ) -> list[str]:
-        """Continuations of a prompt, the prompt included."""
-        how = from_dict(Sampling, {"temperature": temperature, "top_k": top_k, "top_p": top_p})
-        read = self.tokenizer.ids(prompt)
-        shown = self.tokenizer.decode(read)  # what the model saw of the prompt: unknown text is not in it
-        texts = (self.tokenizer.decode([*read, *g.ids]) for g in self.continuations(prompt, length, count, how, seed))
-        return [prompt + text[len(shown) :] if text.startswith(shown) else text for text in texts]
+        """Continuations of a prompt, the prompt included: drawn, or with `beam` the most probable that it finds."""
+        if beam:
+            found = self.beams(prompt, length, beam, count, length_penalty)
+        else:
+            found = self.continuations(prompt, length, count, self.sampling(temperature, top_k, top_p), seed)
+        return self.texts(prompt, [each.ids for each in found])
+
+    def sampling(self, temperature: float = 1.0, top_k: int = 0, top_p: float = 1.0) -> Sampling:
+        """How to draw tokens, checked."""
+        from firth.decoding.sample import Sampling
+
+        return from_dict(Sampling, {"temperature": temperature, "top_k": top_k, "top_p": top_p})
 
     def continuations(self, prompt: str, length: int, count: int, how: Sampling, seed: int) -> list[Generated]:
         """Continuations as tokens with their log-probabilities."""
+        from firth.decoding.sample import generate
+
+        end, never = self._marks
+        return generate(self._engine.stepper, self._prompts(prompt, count), length, how, seed, end=end, banned=never)
+
+    def beams(self, prompt: str, length: int, width: int, count: int = 1, penalty: float = 0.0) -> list[Hypothesis]:
+        """The most probable continuations that a beam search finds, best first, as tokens."""
+        from firth.decoding.beam import Beam, search
+
+        how = from_dict(Beam, {"width": width, "count": count, "penalty": penalty})
+        end, never = self._marks
+        return search(self._engine.stepper, self._prompts(prompt), length, how, end=end, banned=never)[0]
+
+    def texts(self, prompt: str, continued: Iterable[Sequence[int]]) -> list[str]:
+        """A prompt followed by the text of tokens, for each row of tokens."""
+        read = self.tokenizer.ids(prompt)
+        shown = self.tokenizer.decode(read)  # what the model saw of the prompt: unknown text is not in it
+        texts = (self.tokenizer.decode([*read, *ids]) for ids in continued)
+        return [prompt + text[len(shown) :] if text.startswith(shown) else text for text in texts]
+
+    # --- what comes next --------------------------------------------------------------------------------------
+
+    def next_tokens(self, prefix: str, count: int = 5) -> list[Completion]:
+        """The most probable next tokens after a text, and their probabilities; the end of the text is [END]."""
+        from firth.decoding.words import Completion
+
+        stepper, prompts = self._engine.stepper, self._prompts(prefix)
+        rows, _ = stepper.step(prompts.streams["text"].ids[:, -1], stepper.start(prompts))
+        chances, tokens = rows[0].double().exp().topk(min(count, rows.shape[1]))
+        read = self.tokenizer.ids(prefix)
+        size, hidden = len(self.tokenizer.decode(read)), self.tokenizer.special.ids
+        texts = (
+            self.tokenizer.piece(n) if n in hidden else self.tokenizer.decode([*read, n])[size:]
+            for n in tokens.tolist()
+        )
+        return [Completion(text, chance) for text, chance in zip(texts, chances.tolist(), strict=True)]
+
+    def complete(self, prefix: str, count: int = 5) -> list[Completion]:
+        """The most probable words that a text goes on with; if it stops in mid-word, words that begin so.
+
+        The text is read up to that word, which is then spelled anew: so it does not matter how a tokenizer would have
+        cut the half word.
+        """
+        from firth.decoding import words
+        from firth.text.spelling import stopped
+
+        seen = self.tokenizer.decode(self.tokenizer.ids(prefix))
+        before, begun = stopped(seen if seen.casefold() == prefix.casefold() else prefix)  # as small letters, if it is
+        read = self._prompt(before)
+        if self._spelling.spaced:
+            begun = begun.lstrip() if len(read) == 1 else " " + begun.lstrip()
+        end = self.tokenizer.special.end
+        return words.complete(self._engine.stepper, read, begun, count, self._spelling, end=end)
+
+    @cached_property
+    def _spelling(self) -> Spelling:
+        from firth.text.spelling import spelling
+
+        return spelling(self.tokenizer)
+
+    @property
+    def _marks(self) -> tuple[int, list[int]]:
+        """[END], and the special tokens that no text has."""
         special = self.tokenizer.special
-        ids = np.array([self._prompt(prompt)] * count, np.int64)
-        batch = Batch({"text": Tokens(ids, np.ones(ids.shape, bool))}, {}).to("cpu")
-        never = sorted(special.ids - {special.end})
-        return generate(self._engine.stepper, batch, length, how, seed, end=special.end, banned=never)
+        return special.end, sorted(special.ids - {special.end})
+
+    def _prompts(self, text: str, count: int = 1) -> Batch:
+        ids = np.array([self._prompt(text)] * count, np.int64)
+        return Batch({"text": Tokens(ids, np.ones(ids.shape, bool))}, {}).to("cpu")
+
+    def _prompt(self, text: str) -> list[int]:
+        return [self.tokenizer.special.start, *self.tokenizer.ids(text)]
 
     # --- the command line -------------------------------------------------------------------------------------
 
@@ -176,20 +260,11 @@ class LanguageModel:
 
     def answer(self, line: str, options: Mapping[str, object]) -> dict[str, Any]:
         """What `firth run` says to a line."""
-        asked = read_options(Asked, options)
-        if asked.score:
-            return {"input": line, "log_probability": self.score([line], whole=not asked.prefix)[0]}
-        names = ("length", "count", "temperature", "top_k", "top_p", "seed")
-        return {"input": line, "texts": self.generate(line, **{name: getattr(asked, name) for name in names})}
+        return answering.answer(self, line, options)
 
     def shown(self, answer: Mapping[str, Any]) -> str:
         """The same for a person."""
-        if "texts" in answer:
-            return "\n---\n".join(answer["texts"])
-        return f"{answer['log_probability']:.4f}\t{answer['input']}"
-
-    def _prompt(self, text: str) -> list[int]:
-        return [self.tokenizer.special.start, *self.tokenizer.ids(text)]
+        return answering.shown(answer)
 
 
 def _groups(lengths: Sequence[int]) -> list[list[int]]:

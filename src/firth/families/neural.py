@@ -10,7 +10,7 @@ import torch
 
 from firth.build import System, build
 from firth.config import schema
-from firth.data.batching import Batches, batches
+from firth.data.batching import Batches, batches, context, reading
 from firth.data.cache import Split
 from firth.data.corpus import documents, make_tokenizer, tokenise
 from firth.errors import FirthError
@@ -30,12 +30,7 @@ from firth.training.devices import Devices, devices, has_bf16, machine
 from firth.training.loop import Evaluation, Job, autocast, train
 from firth.types import Batch, Cursor
 
-POSITIONS_AT_ONCE = 1024  # whose whole distributions are held at a time
-EVALUATION_LENGTH = 256  # tokens read at once where one row carries its state: any length gives the same score
-
-
-# What a token's prediction looks back on. A recurrent network reads on over the documents packed into a row.
-_CONTEXTS = {schema.Contiguous: "carried", schema.Bucketed: "document/{}", schema.Packed: "packed/{}"}
+SAMPLE = 40  # tokens that are generated after each evaluation
 
 
 @dataclass(frozen=True)
@@ -85,7 +80,7 @@ def _fit(order: Order, place: Devices) -> None:
             config,
             steps,
             prepared.batches("train"),
-            Validation(prepared),
+            Validation(prepared, run),
             run.path,
             note,
             prepared.config.seed,
@@ -176,13 +171,16 @@ def _check_rows(prepared: Prepared, place: Devices) -> None:
 class Validation:
     """Scores the validation split during training: in as many rows as training has, which is quicker than in one."""
 
-    def __init__(self, prepared: Prepared) -> None:
+    def __init__(self, prepared: Prepared, run: Run) -> None:
         self.system, self.limit = prepared.system, prepared.config.train.evaluate_batches
         self.batches = prepared.batches("valid")
+        engine = NeuralEngine(prepared.system, prepared.config, prepared.tokenizer)
+        self.model = LanguageModel(run, prepared.tokenizer, engine, engine.context)
 
     def __call__(self) -> Evaluation:
         nats, tokens = total_nats(self.system, self.batches, self.limit)
-        return Evaluation(nats / tokens, "perplexity", perplexity(nats, tokens))
+        (sample,) = self.model.generate(length=SAMPLE, temperature=0.8)
+        return Evaluation(nats / tokens, "perplexity", perplexity(nats, tokens), sample)
 
 
 @torch.no_grad()
@@ -225,31 +223,35 @@ class NeuralEngine:
         self.stepper = NeuralStepper(system, tokenizer.size)
 
     @property
-    def batching(self) -> schema.Contiguous | schema.Bucketed | schema.Packed:
-        """How text is read when it is scored: one row through all of it where the state is carried."""
-        kind = self.config.batching
-        return replace(kind, rows=1, length=EVALUATION_LENGTH) if isinstance(kind, schema.Contiguous) else kind
-
-    @property
     def context(self) -> str:
         """What a token's prediction may look back on, for the signature."""
-        return _CONTEXTS[type(self.batching)].format(self.batching.length)
+        return context(reading(self.config.batching))
 
-    def nats(self, split: Split) -> float:
-        """The negative log-likelihood of a split."""
-        with autocast(self.config.train):
-            return total_nats(self.system, batches(self.batching, split, self.special, 0))[0]
+    @torch.no_grad()
+    def surprises(self, split: Split) -> np.ndarray:
+        """-log p of every token of a split, its documents one after the other."""
+        found, state = np.empty(len(split.ids), np.float32), None
+        for batch in batches(reading(self.config.batching), split, self.special, 0).once():
+            with autocast(self.config.train):
+                values, state = self.system.surprises(batch.to("cpu"), None if batch.fresh else state)
+            target = batch.targets["text"]
+            told = target.weight > 0
+            found[target.place[told]] = values.float().numpy()[told]
+        return found
 
     @torch.no_grad()
     def log_probabilities(self, batch: Batch) -> np.ndarray:
-        """Of each target given all before it (batch, time)."""
+        """Of each target given all before it that the model can look at (batch, time)."""
         tensors = batch.to("cpu")
-        values = tensors.targets["text"].values
-        with autocast(self.config.train):
-            states = self.system.encode(tensors).states.flatten(0, 1)  # (batch × time, width)
-            parts = zip(states.split(POSITIONS_AT_ONCE), values.flatten().split(POSITIONS_AT_ONCE), strict=True)
-            found = [self.system.log_probabilities(s).gather(-1, v[:, None]).squeeze(-1) for s, v in parts]
-        return torch.cat(found).float().view(values.shape).numpy()
+        width = tensors.streams["text"].ids.shape[1]
+        limit = min(self.system.backbone.limit or width, width)
+        found, done = [], 0
+        for end in (*range(limit, width, max(1, limit // 2)), width):
+            with autocast(self.config.train):
+                values, _ = self.system.surprises(tensors.columns(end - limit, end))
+            found.append(-values[:, done - end :].float())
+            done = end
+        return torch.cat(found, 1).numpy()
 
 
 def _finish(order: Order, place: Devices) -> LanguageModel:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import torch
 from torch import Tensor
 
@@ -10,7 +12,9 @@ from firth.types import Batch, State, Tokens
 
 
 class NeuralStepper:
-    """Reads a token per row, gives log-probabilities of the next; all it remembers is in the state."""
+    """Reads a token per row, gives log-probabilities of the next; all it remembers is in the state.
+
+    Where the model can look at so many tokens only, it reads the last half of them anew each time they are full."""
 
     def __init__(self, system: System, size: int) -> None:
         self.system, self.size = system, size
@@ -18,16 +22,33 @@ class NeuralStepper:
     @torch.no_grad()
     def start(self, batch: Batch) -> State:
         """The state after the prompts but for their last token."""
-        ids = batch.streams["text"].ids
-        if ids.shape[1] == 1:
-            return self.system.backbone.start(ids.shape[0], ids.device)
-        return self.system.encode(_text(ids[:, :-1])).state
+        return self._read(batch.streams["text"].ids[:, :-1])[1]
 
     @torch.no_grad()
     def step(self, last: Tensor, state: State) -> tuple[Tensor, State]:
         """Log-probabilities of the next token (rows, size)."""
-        encoded = self.system.encode(_text(last[:, None]), state)
-        return self.system.log_probabilities(encoded.states)[:, -1], encoded.state
+        limit, live = self.system.backbone.limit, dict(state.live)
+        new = last[:, None]
+        read, state = live.pop("read", new[:, :0]), replace(state, live=live)
+        if limit and read.shape[1] == limit:
+            return self._read(torch.cat([read, new], 1))
+        encoded = self.system.encode(_text(new), state)
+        state = self._remembering(encoded.state, torch.cat([read, new], 1))
+        return self.system.log_probabilities(encoded.states[:, -1]), state
+
+    def _read(self, ids: Tensor) -> tuple[Tensor, State]:
+        """Read from the start on (rows, time): what comes next, and the state. Only the last tokens that fit count."""
+        limit = self.system.backbone.limit
+        ids = ids[:, -max(1, limit // 2) :] if limit and ids.shape[1] >= limit else ids
+        state = self.system.backbone.start(len(ids), ids.device)
+        if ids.shape[1] == 0:
+            return torch.empty(len(ids), 0), self._remembering(state, ids)
+        encoded = self.system.encode(_text(ids), state)
+        return self.system.log_probabilities(encoded.states[:, -1]), self._remembering(encoded.state, ids)
+
+    def _remembering(self, state: State, ids: Tensor) -> State:
+        """The state with the tokens that are in it, where they are needed again."""
+        return replace(state, live={**state.live, "read": ids}) if self.system.backbone.limit else state
 
 
 def _text(ids: Tensor) -> Batch:

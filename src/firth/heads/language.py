@@ -7,7 +7,7 @@ from torch import Tensor, nn
 from torch.nn import functional as F
 
 from firth.config import schema
-from firth.nn.loss import linear_cross_entropy
+from firth.nn.loss import linear_cross_entropy, linear_surprise
 from firth.types import Target
 
 SPREAD = 0.1  # an own matrix starts uniform in ±SPREAD
@@ -30,6 +30,11 @@ class LanguageHead(nn.Module):
         states = self.project(states).flatten(0, -2)
         values, weights = target.values.flatten(), target.weight.flatten()
         return linear_cross_entropy(states, self.matrix(table), self.bias, values, weights)
+
+    def surprises(self, states: Tensor, values: Tensor, table: Tensor | None) -> Tensor:
+        """-log p(value) at every position (batch, time), without gradients."""
+        found = linear_surprise(self.project(states).flatten(0, -2), self.matrix(table), self.bias, values.flatten())
+        return found.view(values.shape)
 
     def log_probabilities(self, states: Tensor, table: Tensor | None) -> Tensor:
         """states (…, width) -> log-probabilities (…, vocabulary), in at least float32."""

@@ -36,6 +36,17 @@ def linear_cross_entropy(
         return _LinearCrossEntropy.apply(states, weight, bias, values, weights, low, torch.is_grad_enabled())
 
 
+@torch.no_grad()
+def linear_surprise(states: Tensor, weight: Tensor, bias: Tensor | None, values: Tensor) -> Tensor:
+    """-log softmax(states weightᵀ + bias) at `values` (n), for each by itself; states (n, width)."""
+    device = states.device.type
+    low = torch.get_autocast_dtype(device) if torch.is_autocast_enabled(device) else weight.dtype
+    with torch.autocast(device, enabled=False):
+        sweep = _Sweep(states, weight, bias, low, [False] * 3)
+        found = [sweep.surprises(slice(*chunk), values[slice(*chunk)]) for chunk in _chunks(len(states), len(weight))]
+        return torch.cat(found) if found else states.new_zeros(0)
+
+
 class _LinearCrossEntropy(torch.autograd.Function):
     """Makes the gradients beside the loss, while the logits are there; the backward pass only scales them."""
 
@@ -82,6 +93,12 @@ class _Sweep:
         if any(gradient is not None for gradient in self.gradients):
             # The loss by the logits, but for the rows' weights: those scale the narrow factors instead.
             self.learn(rows, chances.scatter_(-1, values, chance - 1), weights)
+
+    def surprises(self, rows: slice, values: Tensor) -> Tensor:
+        """Negative log-probabilities of these rows, nothing else."""
+        logits = self.logits(self.states[rows])
+        chance = torch.softmax(logits, -1, out=logits).gather(-1, values.unsqueeze(-1))
+        return self.surprise(self.states[rows], values.unsqueeze(-1), chance)
 
     def logits(self, states: Tensor) -> Tensor:
         """Every token's logit (rows, vocabulary), in memory that the next call takes back."""

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from firth.config.schema import System
 from firth.errors import unknown
-from firth.presets import classifiers, recurrent, vectors
+from firth.presets import classifiers, ngram, recurrent, transformer, vectors
 
 
 @dataclass(frozen=True)
@@ -20,6 +20,12 @@ class Preset:
 
 
 PRESETS: dict[str, Preset] = {
+    "ngram-lm": Preset(
+        "language model of counted runs of a few tokens",
+        ngram.SIZES,
+        "plain text",
+        "Kneser and Ney 1995; Chen and Goodman 1999",
+    ),
     "lstm-lm": Preset(
         "language model of stacked LSTM layers with a tied output",
         recurrent.LSTM_SIZES,
@@ -37,6 +43,12 @@ PRESETS: dict[str, Preset] = {
     ),
     "window-lm": Preset(
         "language model that sees the last five tokens", recurrent.WINDOW_SIZES, "plain text", "Bengio et al. 2003"
+    ),
+    "gpt": Preset(
+        "language model of Transformer layers, each token seeing those before it",
+        transformer.GPT_SIZES,
+        "plain text",
+        "Vaswani et al. 2017; Radford et al. 2019",
     ),
     "skipgram": Preset(
         "word vectors: each word predicts its neighbours", vectors.SKIP_GRAM, "plain text", "Mikolov et al. 2013"

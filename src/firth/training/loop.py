@@ -46,6 +46,7 @@ class Evaluation:
     loss: float
     metric: str
     value: float
+    sample: str = ""  # what the model would say now
 
 
 @dataclass(frozen=True)

@@ -1,0 +1,32 @@
+"""The network that each position goes through by itself."""
+
+from __future__ import annotations
+
+from functools import partial
+
+from torch import Tensor, nn
+from torch.nn import functional as F
+
+from firth.config.schema import Transformer
+
+ACTIVATIONS = {
+    "gelu": F.gelu,
+    "gelu-tanh": partial(F.gelu, approximate="tanh"),  # GPT-2's
+    "relu": F.relu,
+    "silu": F.silu,
+}
+
+
+class FeedForward(nn.Module):
+    """Wider, bent, and back."""
+
+    def __init__(self, config: Transformer):
+        super().__init__()
+        inner = config.inner or 4 * config.width
+        self.input = nn.Linear(config.width, inner, bias=config.bias)
+        self.output = nn.Linear(inner, config.width, bias=config.bias)
+        self.activation = ACTIVATIONS[config.activation]
+
+    def forward(self, x: Tensor) -> Tensor:
+        """x (…, width) -> the same shape."""
+        return self.output(self.activation(self.input(x)))

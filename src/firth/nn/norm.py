@@ -1,0 +1,37 @@
+"""Norms: what keeps the numbers that flow through many layers on one scale."""
+
+from __future__ import annotations
+
+import torch
+from torch import Tensor, nn
+from torch.nn import functional as F
+
+
+class LayerNorm(nn.Module):
+    """Mean 0 and variance 1 over the width, then a learned scale and shift (Ba et al. 2016)."""
+
+    def __init__(self, width: int, bias: bool = True, epsilon: float = 1e-5):
+        super().__init__()
+        self.epsilon = epsilon
+        self.weight = nn.Parameter(torch.ones(width))
+        self.bias = nn.Parameter(torch.zeros(width)) if bias else None
+
+    def forward(self, x: Tensor) -> Tensor:
+        """x (…, width) -> the same shape."""
+        return F.layer_norm(x, self.weight.shape, self.weight, self.bias, self.epsilon)
+
+
+class RMSNorm(nn.Module):
+    """Mean square 1 over the width, then a learned scale (Zhang and Sennrich 2019)."""
+
+    def __init__(self, width: int, bias: bool = False, epsilon: float = 1e-6):
+        super().__init__()
+        self.epsilon = epsilon
+        self.weight = nn.Parameter(torch.ones(width))
+
+    def forward(self, x: Tensor) -> Tensor:
+        """x (…, width) -> the same shape."""
+        return F.rms_norm(x, self.weight.shape, self.weight, self.epsilon)
+
+
+NORMS = {"layer": LayerNorm, "rms": RMSNorm}
