@@ -17,7 +17,7 @@ def folder(run: Path, step: int) -> Path:
     return run / "state" / f"step-{step:06d}"
 
 
-def save(run: Path, step: int, contents: Mapping[str, bytes]) -> None:
+def save(run: Path, step: int, contents: Mapping[str, bytes | files.Pieces]) -> None:
     """Write a checkpoint beside, sync it, rename it into place, then drop the oldest."""
     place = folder(run, step)
     if is_whole(place):
@@ -37,11 +37,12 @@ def save(run: Path, step: int, contents: Mapping[str, bytes]) -> None:
         files.remove_folder(old)
 
 
-def _write_all(place: Path, contents: Mapping[str, bytes]) -> None:
+def _write_all(place: Path, contents: Mapping[str, bytes | files.Pieces]) -> None:
     place.mkdir(parents=True)
     for name, data in contents.items():
         files.write_new(place / name, data)
-    manifest = {name: {"sha256": files.digest(data), "bytes": len(data)} for name, data in contents.items()}
+    sizes = {name: sum(memoryview(piece).nbytes for piece in files.pieces(data)) for name, data in contents.items()}
+    manifest = {name: {"sha256": files.digest(data), "bytes": sizes[name]} for name, data in contents.items()}
     files.write_new(place / MANIFEST, (json.dumps(manifest, indent=2, sort_keys=True) + "\n").encode())
     files.sync_folder(place)
 

@@ -6,7 +6,7 @@ import errno
 import hashlib
 import os
 import shutil
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -34,7 +34,10 @@ def explained(path: Path) -> Iterator[None]:
         raise FirthError(what, where=path, do=do) from error
 
 
-def write(descriptor: int, data: bytes) -> None:
+Pieces = Sequence["bytes | memoryview"]  # of one file, so that large arrays need not be copied to be written
+
+
+def write(descriptor: int, data: bytes | memoryview) -> None:
     """All of the data, or an OSError."""
     view = memoryview(data)
     while view:
@@ -60,11 +63,12 @@ def sync_folder(path: Path) -> None:
         os.close(descriptor)
 
 
-def write_new(path: Path, data: bytes) -> None:
+def write_new(path: Path, data: bytes | Pieces) -> None:
     """A synced file, not yet protected by a rename."""
     descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o644)
     try:
-        write(descriptor, data)
+        for piece in pieces(data):
+            write(descriptor, piece)
         sync(descriptor)
     finally:
         os.close(descriptor)
@@ -112,9 +116,17 @@ def remove_folder(path: Path) -> None:
     shutil.rmtree(path, ignore_errors=True)
 
 
-def digest(data: bytes | memoryview) -> str:
+def pieces(data: bytes | memoryview | Pieces) -> Pieces:
+    """Data as the pieces it is written in."""
+    return [data] if isinstance(data, (bytes, memoryview)) else data
+
+
+def digest(data: bytes | memoryview | Pieces) -> str:
     """The sha256 of some bytes, in hexadecimal."""
-    return hashlib.sha256(data).hexdigest()
+    found = hashlib.sha256()
+    for piece in pieces(data):
+        found.update(piece)
+    return found.hexdigest()
 
 
 def digest_file(path: Path) -> str:

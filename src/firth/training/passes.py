@@ -16,7 +16,7 @@ import numpy as np
 from firth.config.schema import Passes
 from firth.counts.compiled import default_threads
 from firth.errors import FirthError
-from firth.runs import checkpoints
+from firth.runs import checkpoints, weights
 from firth.runs.log import Log
 from firth.runs.progress import Progress
 from firth.training.guard import Interrupted, listening
@@ -175,11 +175,9 @@ class _Run:
         job.progress.start(self.steps, self.position.step)
 
     def _save(self) -> None:
-        from safetensors.numpy import save
-
         values = {**asdict(self.position), "config": self.job.digest}
         contents = {
-            "weights.safetensors": save(dict(self.job.learner.arrays)),
+            "weights.safetensors": weights.pieces(self.job.learner.arrays),
             "training.json": (json.dumps(values, indent=2) + "\n").encode(),
         }
         checkpoints.save(self.job.folder, self.position.step, contents)

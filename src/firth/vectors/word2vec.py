@@ -19,6 +19,7 @@ from firth.vectors.subwords import Subwords, table
 from firth.vectors.words import Words
 
 JOB = 20_000  # tokens of a piece of work
+BLOCK = 4096  # rows whose start values are drawn at once
 NOISE = 1_000_000  # places of the table that negatives are drawn from
 SOFTMAX = 20_000  # words up to which the whole softmax is allowed
 START = 0.4  # vectors start with a length of about 0.12, whatever their width: longer than in the authors' programs
@@ -53,8 +54,10 @@ class Model:
         self.bags = Bags(Words.of(corpus.words), config)
         width, words = config.width, len(corpus.words)
         self.inputs = np.zeros((words + len(self.bags.used), -(-width // LANES) * LANES), np.float32)
-        start_values = generator(seed, "word2vec").random((len(self.inputs), width), dtype=np.float32)
-        self.inputs[:, :width] = (start_values - np.float32(0.5)) * np.float32(START / width**0.5)
+        random = generator(seed, "word2vec")
+        for low in range(0, len(self.inputs), BLOCK):
+            rows = self.inputs[low : low + BLOCK, :width]
+            rows[:] = (random.random(rows.shape, dtype=np.float32) - np.float32(0.5)) * np.float32(START / width**0.5)
         self.outputs = np.zeros((words, self.inputs.shape[1]), np.float32)
         if start is not None:
             self._begin_from(start)
