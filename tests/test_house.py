@@ -34,6 +34,8 @@ FLOORS = [
     "report",
     "families",
     "api",
+    "uses",
+    "climbing",
     "cli",
 ]
 COMMAND = "\nfrom firth.cli.main import run\ntry: run()\nexcept SystemExit: pass"

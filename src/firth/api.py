@@ -19,6 +19,7 @@ from firth.runs.progress import Progress, Style, progress
 if TYPE_CHECKING:
     from firth.families.classifier import ClassifierModel
     from firth.families.language import LanguageModel
+    from firth.families.ngram import NgramLanguageModel
     from firth.families.vectors import VectorModel
     from firth.training.calibrate import Plan
 
@@ -44,7 +45,10 @@ SHORT = {
     "negatives": ("method.negatives",),
     "phrases": ("phrases.rounds",),
     "ngrams": ("method.word_ngrams",),
+    "order": ("method.order",),
+    "smoothing": ("method.smoothing",),
     "start": ("start",),
+    "vectors": ("input.vectors",),
     "batch": ("batching.rows",),
     "length": ("batching.length",),
     "rate": ("train.optimizer.rate", "method.rate"),
@@ -136,6 +140,19 @@ def load(path: Path | str) -> Model:
     return family(run.record.config).load(run)
 
 
+def import_model(path: Path | str, *, out: Path | str | None = None) -> NgramLanguageModel:
+    """A model of another program as a run folder: an n-gram model from an ARPA file, plain or packed."""
+    from firth.families.arpa import bring_in
+
+    path = Path(path)
+    if not path.is_file():
+        raise FirthError("no such file", where=path, do="name an ARPA file")
+    run = Run(out or free_name(Path("runs"), path.name.partition(".")[0] or "arpa"))
+    if not run.exists:
+        _refuse_used(run.path)
+    return bring_in(path, run)
+
+
 def plan(choice: Choice) -> Plan:
     """Parameters, steps, time, memory and disk of a run, from a short calibration; no run folder is written."""
     return family(choice.config).foresee(_order(choice.name, _settled(choice.config), Run(""), "quiet"))
@@ -156,8 +173,11 @@ def _settled(config: schema.System) -> schema.System:
     spool, data = default_cache() / "spool", config.data
     names = {field: settled(getattr(data, field), spool) for field in ("text", "valid", "test")}
     config = replace(config, data=replace(data, **names))
-    if isinstance(config, schema.Vectors) and config.start:  # a run may be continued from another folder
+    # a run may be continued from another folder
+    if isinstance(config, schema.Vectors) and config.start:
         config = replace(config, start=str(Path(config.start).absolute()))
+    if isinstance(config, schema.Neural) and config.input.vectors:
+        config = replace(config, input=replace(config.input, vectors=str(Path(config.input.vectors).absolute())))
     return config
 
 

@@ -13,6 +13,10 @@ from firth.errors import FirthError, unknown
 
 # Each verb: its module and name there, and what the help says. A module is imported when its verb is used.
 VERBS = {
+    "ladder": (
+        "climbing.ladder",
+        "Train every language model from n-gram to Transformer on one text; say which to use.",
+    ),
     "presets": ("inspecting.presets", "List the presets, or print one as a recipe to start from."),
     "train": ("training.train", "Train a preset on a text; continue a run that was interrupted."),
     "eval": (
@@ -20,6 +24,18 @@ VERBS = {
         "Score a model on held-out or other text, each score signed.",
     ),
     "run": ("using.run", "Use a model: continue a prompt or score it; tell the neighbours of a word; label a text."),
+    "rank": ("ranking.rank", "Say which of several texts is the most probable, and by how much."),
+    "correct": (
+        "correcting.correct",
+        "Mend the spelling of a text, or the choice between words, by what a language model finds probable.",
+    ),
+    "authors": ("authorship.authors", "Say who of several authors wrote a text: one language model for each."),
+    "surprise": (
+        "surprising.surprise",
+        "Draw how probable each token is to a model: of a text, and of what the model writes itself.",
+    ),
+    "export": ("exporting.export", "Write a model for other programs."),
+    "import": ("exporting.bring_in", "Make a run of a model from another program."),
     "info": ("inspecting.info", "Tell about a run: what it is, how far it is, how good, how big."),
     "compare": ("inspecting.compare", "Put runs side by side; say where their scores cannot be compared."),
     "tokenizer": ("tokenizing.app", "Train tokenizers and look at what they do."),

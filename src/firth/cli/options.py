@@ -24,7 +24,10 @@ _HELP = {
     "min-count": "Rarer words are unknown.",
     "phrases": "Rounds of joining words that belong together.",
     "ngrams": "Runs of so many words are features too.",
+    "order": "Tokens of the longest n-grams.",
+    "smoothing": "none, add-k, katz, stupid, kneser-ney or modified-kneser-ney.",
     "start": "Word vectors to go on from: a run or a file.",
+    "vectors": "Word vectors that a network's words start from: a run or a file.",
     "deterministic": "yes: the same seed gives the same bytes.",
 }
 

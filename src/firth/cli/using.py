@@ -26,8 +26,10 @@ def evaluate(
     if as_json:
         print(json.dumps(scores))
         return
+    lost = all(score["value"] is not None for score in scores if score["name"] == "perplexity")
+    why = "the tokenizer loses text" if lost else "its scores are not probabilities"
     for score in scores:
-        value = "n/a (the tokenizer loses text)" if score["value"] is None else f"{score['value']:.4f}"
+        value = f"n/a ({why})" if score["value"] is None else f"{score['value']:.4f}"
         print(f"{score['name'].replace('_', ' '):<14} {value}  [{score['signature']}]")
 
 
@@ -36,6 +38,14 @@ def run(
     text: Annotated[str, typer.Argument(metavar="INPUT", help="A prompt, or - to read one per line.")] = "",
     score: Annotated[bool | None, typer.Option("--score", help="Give the log-probability of the input.")] = None,
     prefix: Annotated[bool | None, typer.Option("--prefix", help="With --score: the input need not end here.")] = None,
+    complete: Annotated[
+        int | None, typer.Option(min=1, help="Give the so many most probable next words and tokens.")
+    ] = None,
+    beam: Annotated[int | None, typer.Option(min=1, help="Search the most probable text, so many at a time.")] = None,
+    length_penalty: Annotated[float | None, typer.Option(help="With --beam: above 0 favours longer texts.")] = None,
+    repetition: Annotated[
+        bool | None, typer.Option("--repetition", help="Also tell how much each text repeats itself.")
+    ] = None,
     length: Annotated[int | None, typer.Option(help="Tokens to generate at most; 100.", min=1)] = None,
     count: Annotated[
         int | None, typer.Option(help="Continuations of a prompt; neighbours of a word; labels.", min=1)
@@ -49,15 +59,17 @@ def run(
 ) -> None:
     """Use a model: continue a prompt or score it; tell the neighbours of a word; label a text."""
     options = {"score": score, "prefix": prefix, "length": length, "count": count, "temperature": temperature}
-    options |= {"top_k": top_k, "top_p": top_p, "seed": seed, "threshold": threshold}
+    options |= {"top_k": top_k, "top_p": top_p, "seed": seed, "threshold": threshold, "complete": complete}
+    options |= {"beam": beam, "length_penalty": length_penalty, "repetition": repetition}
     given = {name: value for name, value in options.items() if value is not None}
     model = api.load(run)
-    for line in _inputs(text):
+    for line in inputs(text):
         found = model.answer(line, given)
         print(json.dumps(found, ensure_ascii=False) if as_json else model.shown(found))
 
 
-def _inputs(text: str) -> Iterator[str]:
+def inputs(text: str) -> Iterator[str]:
+    """The text itself, or with - the lines of standard input."""
     if text != "-":
         yield text
         return

@@ -90,6 +90,8 @@ class TokenInput:
     width: int = bounded(0, least=0)  # 0: as wide as the backbone
     dropout: float = bounded(0.0, least=0.0, most=0.95)
     spread: float = bounded(0.1, least=0.0)  # start values are uniform in ±spread
+    vectors: str = ""  # a file or run of word vectors: words that it has start from them
+    frozen: bool = False  # vectors stay as they start
 
 
 @dataclass(frozen=True)

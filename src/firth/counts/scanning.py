@@ -70,9 +70,9 @@ def line_encoder(vocabulary: Vocabulary) -> Callable[[np.ndarray], tuple[np.ndar
     return encode
 
 
-def line_blocks(text: Text) -> Iterator[np.ndarray]:
-    """The text in UTF-8, cut only where a line ends."""
-    return _blocks(text, b"\n")
+def line_blocks(text: Text, size: int = 0) -> Iterator[np.ndarray]:
+    """The text in UTF-8 in blocks of so many bytes (0: a megabyte), cut only where a line ends."""
+    return _blocks(text, b"\n", size)
 
 
 def _encoded(text: Text, vocabulary: Vocabulary, drop_unknown: bool) -> Iterator[tuple[np.ndarray, np.ndarray]]:
@@ -86,13 +86,13 @@ def _encoded(text: Text, vocabulary: Vocabulary, drop_unknown: bool) -> Iterator
         yield np.zeros(0, np.int32), np.array([total], np.int64)
 
 
-def _blocks(text: Text, ends: bytes = b" \n") -> Iterator[np.ndarray]:
+def _blocks(text: Text, ends: bytes = b" \n", least: int = 0) -> Iterator[np.ndarray]:
     """The text in UTF-8, cut only behind one of these bytes: where a word ends."""
-    held, size = [], 0
-    for data in _small(text):
+    held, size, least = [], 0, least or _BLOCK
+    for data in _small(text, least):
         size += len(data)
         cut = max(data.rfind(end) for end in ends) + 1
-        if size < _BLOCK or not cut:
+        if size < least or not cut:
             held.append(data)
             continue
         yield np.frombuffer(b"".join([*held, data[:cut]]), np.uint8)
@@ -101,10 +101,10 @@ def _blocks(text: Text, ends: bytes = b" \n") -> Iterator[np.ndarray]:
         yield np.frombuffer(b"".join(held), np.uint8)
 
 
-def _small(text: Text) -> Iterator[bytes]:
+def _small(text: Text, most: int) -> Iterator[bytes]:
     for piece in [text] if isinstance(text, (str, bytes)) else text:
-        for low in range(0, len(piece), _BLOCK):
-            part = piece[low : low + _BLOCK]
+        for low in range(0, len(piece), most):
+            part = piece[low : low + most]
             yield part.encode("utf-8", "surrogatepass") if isinstance(part, str) else part
 
 

@@ -37,6 +37,8 @@ def distribution(log_probabilities: Tensor, how: Sampling) -> Tensor:
     if how.temperature == 0.0:
         return torch.nn.functional.one_hot(log_probabilities.argmax(-1), log_probabilities.shape[-1]).double()
     relative = log_probabilities.double() - log_probabilities.max(-1, keepdim=True).values  # no overflow near 0
+    if not how.top_k and how.top_p == 1.0:
+        return (relative / how.temperature).softmax(-1)
     scaled, order = torch.sort(relative / how.temperature, descending=True, stable=True)
     probabilities = scaled.softmax(-1)
     if how.top_k:
@@ -48,6 +50,14 @@ def distribution(log_probabilities: Tensor, how: Sampling) -> Tensor:
     return torch.zeros_like(probabilities).scatter(-1, order, probabilities)
 
 
+def draw(probabilities: Tensor, random: torch.Generator) -> Tensor:
+    """A token for each row (rows, size); never one of probability 0."""
+    reached = probabilities.cumsum(-1)
+    mark = torch.rand(len(probabilities), 1, generator=random, dtype=reached.dtype) * reached[:, -1:]
+    return torch.searchsorted(reached, mark, right=True).squeeze(-1).clamp_(max=probabilities.shape[-1] - 1)
+
+
+@torch.inference_mode()
 def generate(
     stepper: Stepper, prompts: Batch, length: int, how: Sampling, seed: int, *, end: int, banned: Sequence[int] = ()
 ) -> list[Generated]:
@@ -60,7 +70,8 @@ def generate(
         log_probabilities, state = stepper.step(last, state)
         allowed = log_probabilities.clone()
         allowed[:, list(banned)] = -torch.inf
-        last = torch.multinomial(distribution(allowed, how), 1, generator=random).squeeze(-1)
+        allowed[allowed.isneginf().all(-1), end] = 0.0  # nothing can follow, without smoothing: the text ends
+        last = draw(distribution(allowed, how), random)
         gained = log_probabilities.gather(-1, last[:, None]).squeeze(-1)
         for row, token, gain in zip(rows.tolist(), last.tolist(), gained.tolist(), strict=True):
             sums[row] += gain

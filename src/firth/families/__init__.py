@@ -14,6 +14,7 @@ FAMILIES = {
     schema.Neural: "firth.families.neural",
     schema.Vectors: "firth.families.vectors",
     schema.BagClassifier: "firth.families.classifier",
+    schema.NgramModel: "firth.families.ngram",
 }
 
 

@@ -180,16 +180,16 @@ class LanguageModel:
         """Continuations as tokens with their log-probabilities."""
         from firth.decoding.sample import generate
 
-        end, never = self._marks
-        return generate(self._engine.stepper, self._prompts(prompt, count), length, how, seed, end=end, banned=never)
+        end, never = self.marks
+        return generate(self.stepper, self._prompts(prompt, count), length, how, seed, end=end, banned=never)
 
     def beams(self, prompt: str, length: int, width: int, count: int = 1, penalty: float = 0.0) -> list[Hypothesis]:
         """The most probable continuations that a beam search finds, best first, as tokens."""
         from firth.decoding.beam import Beam, search
 
         how = from_dict(Beam, {"width": width, "count": count, "penalty": penalty})
-        end, never = self._marks
-        return search(self._engine.stepper, self._prompts(prompt), length, how, end=end, banned=never)[0]
+        end, never = self.marks
+        return search(self.stepper, self._prompts(prompt), length, how, end=end, banned=never)[0]
 
     def texts(self, prompt: str, continued: Iterable[Sequence[int]]) -> list[str]:
         """A prompt followed by the text of tokens, for each row of tokens."""
@@ -204,13 +204,13 @@ class LanguageModel:
         """The most probable next tokens after a text, and their probabilities; the end of the text is [END]."""
         from firth.decoding.words import Completion
 
-        stepper, prompts = self._engine.stepper, self._prompts(prefix)
-        rows, _ = stepper.step(prompts.streams["text"].ids[:, -1], stepper.start(prompts))
+        stepper, read = self.stepper, self._prompts(prefix)
+        rows, _ = stepper.step(read.streams["text"].ids[:, -1], stepper.start(read))
         chances, tokens = rows[0].double().exp().topk(min(count, rows.shape[1]))
-        read = self.tokenizer.ids(prefix)
-        size, hidden = len(self.tokenizer.decode(read)), self.tokenizer.special.ids
+        before, hidden = self.tokenizer.ids(prefix), self.tokenizer.special.ids
+        size = len(self.tokenizer.decode(before))
         texts = (
-            self.tokenizer.piece(n) if n in hidden else self.tokenizer.decode([*read, n])[size:]
+            self.tokenizer.piece(n) if n in hidden else self.tokenizer.decode([*before, n])[size:]
             for n in tokens.tolist()
         )
         return [Completion(text, chance) for text, chance in zip(texts, chances.tolist(), strict=True)]
@@ -230,7 +230,7 @@ class LanguageModel:
         if self._spelling.spaced:
             begun = begun.lstrip() if len(read) == 1 else " " + begun.lstrip()
         end = self.tokenizer.special.end
-        return words.complete(self._engine.stepper, read, begun, count, self._spelling, end=end)
+        return words.complete(self.stepper, read, begun, count, self._spelling, end=end)
 
     @cached_property
     def _spelling(self) -> Spelling:
@@ -239,14 +239,18 @@ class LanguageModel:
         return spelling(self.tokenizer)
 
     @property
-    def _marks(self) -> tuple[int, list[int]]:
+    def stepper(self) -> Stepper:
+        """The model as step-wise decoding sees it."""
+        return self._engine.stepper
+
+    @property
+    def marks(self) -> tuple[int, list[int]]:
         """[END], and the special tokens that no text has."""
         special = self.tokenizer.special
         return special.end, sorted(special.ids - {special.end})
 
     def _prompts(self, text: str, count: int = 1) -> Batch:
-        ids = np.array([self._prompt(text)] * count, np.int64)
-        return Batch({"text": Tokens(ids, np.ones(ids.shape, bool))}, {}).to("cpu")
+        return prompts([self._prompt(text)] * count)
 
     def _prompt(self, text: str) -> list[int]:
         return [self.tokenizer.special.start, *self.tokenizer.ids(text)]
@@ -265,6 +269,12 @@ class LanguageModel:
     def shown(self, answer: Mapping[str, Any]) -> str:
         """The same for a person."""
         return answering.shown(answer)
+
+
+def prompts(rows: Sequence[Sequence[int]]) -> Batch:
+    """Rows of tokens (all of one length, [START] first) as decoding takes them."""
+    ids = np.array(rows, np.int64)
+    return Batch({"text": Tokens(ids, np.ones(ids.shape, bool))}, {}).to("cpu")
 
 
 def _groups(lengths: Sequence[int]) -> list[list[int]]:

@@ -14,6 +14,7 @@ from firth.data.batching import Batches, batches, context, reading
 from firth.data.cache import Split
 from firth.data.corpus import documents, make_tokenizer, tokenise
 from firth.errors import FirthError
+from firth.families.given import put_vectors
 from firth.families.language import LanguageModel
 from firth.families.order import Order
 from firth.families.stepper import NeuralStepper
@@ -125,7 +126,10 @@ def _prepare(order: Order, config: schema.Neural, run: Run | None) -> Prepared:
     splits = tokenise(found, tokenizer, order.cache, say)
     if "valid" not in splits:
         raise FirthError("no validation text", do="set data.valid_share above 0, or give --valid")
-    return Prepared(config, tokenizer, splits, build(config, tokenizer.size))
+    system = build(config, tokenizer.size)
+    if config.input.vectors and (run is None or checkpoints.newest(run.path) is None):
+        say(put_vectors(system, config.input, tokenizer))
+    return Prepared(config, tokenizer, splits, system)
 
 
 def _pace(prepared: Prepared) -> Pace:

@@ -7,6 +7,7 @@ from torch import Tensor, nn
 from torch.nn import functional as F
 
 from firth.config import schema
+from firth.nn.linear import Turned, linear
 from firth.nn.loss import linear_cross_entropy, linear_surprise
 from firth.types import Target
 
@@ -22,6 +23,7 @@ class LanguageHead(nn.Module):
         if self.weight is not None:
             nn.init.uniform_(self.weight, -SPREAD, SPREAD)
         self.bias = nn.Parameter(torch.zeros(vocabulary)) if config.bias else None
+        self.turned = Turned()
         narrow = config.tied and table_width != width
         self.project = nn.Linear(width, table_width, bias=False) if narrow else nn.Identity()
 
@@ -38,7 +40,7 @@ class LanguageHead(nn.Module):
 
     def log_probabilities(self, states: Tensor, table: Tensor | None) -> Tensor:
         """states (…, width) -> log-probabilities (…, vocabulary), in at least float32."""
-        logits = F.linear(self.project(states), self.matrix(table).to(states.dtype), self.bias)
+        logits = linear(self.project(states), self.matrix(table).to(states.dtype), self.bias, self.turned)
         return F.log_softmax(logits.to(torch.promote_types(logits.dtype, torch.float32)), -1)
 
     def matrix(self, table: Tensor | None) -> Tensor:

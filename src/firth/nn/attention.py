@@ -9,6 +9,7 @@ from torch.nn import functional as F
 
 from firth.config.schema import Transformer
 from firth.nn.cache import Cache
+from firth.nn.linear import Linear
 from firth.nn.patterns import View
 from firth.nn.positions import Positions
 
@@ -19,8 +20,8 @@ class Attention(nn.Module):
     def __init__(self, config: Transformer):
         super().__init__()
         self.heads, self.dropout = config.heads, config.attention_dropout
-        self.inputs = nn.Linear(config.width, 3 * config.width, bias=config.bias)  # queries, keys, values
-        self.output = nn.Linear(config.width, config.width, bias=config.bias)
+        self.inputs = Linear(config.width, 3 * config.width, bias=config.bias)  # queries, keys, values
+        self.output = Linear(config.width, config.width, bias=config.bias)
 
     def forward(
         self, x: Tensor, view: View, positions: Positions, angles: Any, cache: Cache | None, layer: int

@@ -8,6 +8,7 @@ from torch import Tensor, nn
 from torch.nn import functional as F
 
 from firth.config.schema import Transformer
+from firth.nn.linear import Linear
 
 ACTIVATIONS = {
     "gelu": F.gelu,
@@ -23,8 +24,8 @@ class FeedForward(nn.Module):
     def __init__(self, config: Transformer):
         super().__init__()
         inner = config.inner or 4 * config.width
-        self.input = nn.Linear(config.width, inner, bias=config.bias)
-        self.output = nn.Linear(inner, config.width, bias=config.bias)
+        self.input = Linear(config.width, inner, bias=config.bias)
+        self.output = Linear(inner, config.width, bias=config.bias)
         self.activation = ACTIVATIONS[config.activation]
 
     def forward(self, x: Tensor) -> Tensor:

@@ -16,7 +16,8 @@ class TokenEmbedding(nn.Module):
     def __init__(self, config: TokenInput, vocabulary: int, width: int):
         super().__init__()
         self.dropout = config.dropout
-        self.weight = nn.Parameter(torch.empty(vocabulary, width).uniform_(-config.spread, config.spread))
+        start = torch.empty(vocabulary, width).uniform_(-config.spread, config.spread)
+        self.weight = nn.Parameter(start, requires_grad=not config.frozen)
 
     def forward(self, tokens: Tokens) -> Tensor:
         """tokens (batch, time) -> vectors (batch, time, width)."""

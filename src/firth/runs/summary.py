@@ -14,6 +14,7 @@ from firth.metrics.score import parts
 from firth.runs import checkpoints
 from firth.runs.folder import Run
 from firth.runs.log import read
+from firth.runs.weights import NOTE
 
 
 def summary(path: Path | str) -> dict[str, Any]:
@@ -33,6 +34,7 @@ def summary(path: Path | str) -> dict[str, Any]:
         "seconds": max((line.get("seconds", 0.0) for line in lines), default=0.0),
         "tokens_seen": tokens,
         **({"training": record.data["training"]} if "training" in record.data else {}),
+        **_notes(lines),
         "best_valid": f"{best['metric']} {best['value']:.4f} at step {best['step']}" if best else None,
         "scores": [f"{score['name']} {_number(score['value'])}  [{score['signature']}]" for score in run.scores()],
         "machine": ", ".join(f"{key} {value}" for key, value in record.machine.items()),
@@ -76,13 +78,16 @@ _DIFFERING = {
 
 
 def parameters(path: Path) -> int:
-    """How many numbers a weights file holds, from its header alone."""
+    """How many numbers a weights file holds, or what it says itself it has (n-grams), from its header alone."""
     try:
         with path.open("rb") as file:
             header = json.loads(file.read(struct.unpack("<Q", file.read(8))[0]))
-        tensors = (entry for name, entry in header.items() if name != "__metadata__")
+        told = json.loads(header.pop("__metadata__", {}).get(NOTE, "{}"))
+        if "parameters" in told:
+            return int(told["parameters"])
+        tensors = header.values()
         return sum(math.prod(entry["shape"]) for entry in tensors if "F" in entry["dtype"])
-    except (OSError, ValueError, struct.error, KeyError):
+    except (OSError, ValueError, struct.error, KeyError, TypeError, AttributeError):
         raise FirthError("damaged weights", where=path, do="restore the file, or train again") from None
 
 
@@ -90,9 +95,16 @@ def _state(run: Run) -> str:
     steps = run.record.data.get("steps", 0)
     place = checkpoints.newest(run.path)
     if place is None:
-        return "begun" if not run.is_trained else "trained (its checkpoints are gone)"
+        at_once = "done" if "steps" not in run.record.data else "trained (its checkpoints are gone)"
+        return at_once if run.is_trained else "begun"
     values = json.loads((place / "training.json").read_bytes())
     return f"{'done' if values['finished'] else 'open'}, step {values['step']:,}" + (f" of {steps:,}" if steps else "")
+
+
+def _notes(lines: Sequence[dict[str, Any]]) -> dict[str, str]:
+    """What there was to say of the run while it was made; nothing for most."""
+    found = [note for line in lines for note in line.get("notes", ())]
+    return {"notes": "; ".join(found)} if found else {}
 
 
 def _origin(origin: dict[str, Any] | None) -> dict[str, str]:

@@ -49,6 +49,8 @@ class Optim:
         gradients = [parameter.grad for parameter in learned.values()]
         memory = [[self.memory[slot][name] for name in learned] for slot in self.slots]
         _STEPS[self.config.name](self, list(learned.values()), gradients, memory, rate, scale)
+        # fused functions leave the versions as they are, by which `nn.linear` knows that a matrix has changed
+        torch.autograd.graph.increment_version(list(learned.values()))
         return norm
 
     def state_dict(self) -> dict[str, Tensor]:

@@ -115,8 +115,10 @@ def _tens(logs: np.ndarray) -> list[float]:
 # --- reading --------------------------------------------------------------------------------------------------------
 
 
-def read_arpa(path: str | Path) -> Arpa:
-    """The model of a file, plain or packed, with the words in its order; one line says what is wrong with a bad one."""
+def read_arpa(path: str | Path, places: Sequence[str | None] = ()) -> Arpa:
+    """The model of a file, plain or packed, with the words in its order; one line says what is wrong with a bad one.
+
+    `places` are words that have the first ids instead, in this order; None keeps an id free, and it never comes."""
     reader, index = Reader(path), {}
     sizes = reader.sizes()
     sections = [reader.section(1, sizes[0], index, last=len(sizes) == 1)]
@@ -126,7 +128,28 @@ def read_arpa(path: str | Path) -> Arpa:
     for order, size in enumerate(sizes[1:], 2):
         sections.append(reader.section(order, size, index, last=order == len(sizes)))
     reader.expect("\\end\\")
+    if places:
+        sections, names, marks = _placed(sections, names, marks, places)
     return Arpa(_model(sections, marks, reader), names)
+
+
+def _placed(
+    sections: list[Section], names: list[str], marks: Marks, places: Sequence[str | None]
+) -> tuple[list[Section], list[str], Marks]:
+    """The same with other ids; a free id has no name."""
+    taken = {name for name in places if name is not None}
+    ordered = [*places, *(name for name in names if name not in taken)]
+    index = {name: number for number, name in enumerate(ordered)}
+    ids = np.array([index[name] for name in names], np.int32)
+    first = Section(
+        sections[0].line,
+        np.arange(len(ordered), dtype=np.int32)[:, None],
+        np.full(len(ordered), NEVER),
+        np.zeros(len(ordered)),
+    )
+    first.logs[ids], first.backoffs[ids] = sections[0].logs, sections[0].backoffs
+    moved = [section._replace(tokens=ids[section.tokens]) for section in sections[1:]]
+    return [first, *moved], [name or "" for name in ordered], Marks(*ids[list(marks)].tolist())
 
 
 def _with_unknown(section: Section, names: list[str], index: dict[str, int]) -> Section:

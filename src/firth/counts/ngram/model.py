@@ -5,8 +5,6 @@ The file is safetensors, memory-mapped: opening it reads only what has to be che
 
 from __future__ import annotations
 
-import json
-import struct
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -17,19 +15,12 @@ import numpy as np
 from firth.counts.ngram import walking
 from firth.counts.ngram.counting import Marks
 from firth.counts.ngram.trie import Trie
-from firth.data.packed import replacing
-from firth.errors import FirthError
+from firth.data import mapped
 
-NOTE = "firth"  # the one metadata key, with JSON in it
 KIND = "ngram"
-_TYPES = {"I64": np.dtype("<i8"), "I32": np.dtype("<i4")}
-# The arrays in the order of the file, those of wide numbers first: so all are aligned without gaps.
-_ARRAYS = {"levels": "I64", "slots": "I64", "words": "I32", "nodes": "I32", "leaves": "I32"}
-_COLUMNS = {"nodes": 4, "leaves": 2}
-_ALIGN = 64  # bytes: the first array begins at a multiple of it
-_HEADER_LIMIT = 1 << 20
-_BLOCK = 1 << 18  # rows written at once
-_AGAIN = "the file is damaged or cut short: write it again"
+# The arrays in the order of the file, those of wide numbers first, with their types and columns.
+_ARRAYS = {"levels": "<i8", "slots": "<i8", "words": "<i4", "nodes": "<i4", "leaves": "<i4"}
+_COLUMNS = {"nodes": (4,), "leaves": (2,)}
 
 
 class Parts(NamedTuple):
@@ -106,22 +97,9 @@ def packed(parts: Parts, marks: Marks, smoothing: str = "", *, normalised: bool 
 
 def save(model: Model, path: str | Path, note: Mapping[str, Any] | None = None) -> None:
     """Everything, with a note of the caller's (JSON values)."""
-    head, at = {}, 0
-    for name, kind in _ARRAYS.items():
-        array = getattr(model, name)
-        head[name] = {"dtype": kind, "shape": array.shape, "data_offsets": [at, at + array.nbytes]}
-        at += array.nbytes
     about = {"kind": KIND, "marks": list(model.marks), "note": dict(note or {}), "smoothing": model.smoothing}
-    about["normalised"] = model.normalised
-    head["__metadata__"] = {NOTE: json.dumps(about, sort_keys=True)}
-    text = json.dumps(head, separators=(",", ":")).encode()
-    text += b" " * (-(len(text) + 8) % _ALIGN)
-    with replacing(Path(path)) as file:
-        file.write(struct.pack("<Q", len(text)) + text)
-        for name, kind in _ARRAYS.items():
-            array = getattr(model, name)
-            for low in range(0, len(array), _BLOCK):
-                file.write(np.ascontiguousarray(array[low : low + _BLOCK], _TYPES[kind]).tobytes())
+    about |= {"normalised": model.normalised, "parameters": len(model.words)}
+    mapped.write(Path(path), {name: getattr(model, name) for name in _ARRAYS}, about)
 
 
 def load(path: str | Path) -> Model:
@@ -135,39 +113,18 @@ def read_note(path: str | Path) -> dict[str, Any]:
     return _open(Path(path))[1]["note"]
 
 
-def _open(path: Path) -> tuple[dict[str, np.ndarray], dict[str, Any]]:
-    """The arrays, mapped, and what the file says of itself; a damaged file is found before a loop can run astray."""
-    try:
-        size = path.stat().st_size
-        with path.open("rb") as file:
-            (length,) = struct.unpack("<Q", file.read(8))
-            if length > _HEADER_LIMIT:
-                raise ValueError
-            head = json.loads(file.read(length))
-        about = json.loads(head["__metadata__"][NOTE])
-        arrays = {name: _mapped(path, name, head[name], 8 + length, size) for name in _ARRAYS}
-        _check(arrays, about)
-    except OSError as error:
-        raise FirthError(f"cannot be read ({error.strerror or error})", where=path, do="check the path") from None
-    except (struct.error, ValueError, KeyError, TypeError, AttributeError, OverflowError, RecursionError):
-        raise FirthError("not an n-gram model that firth wrote, or damaged", where=path, do=_AGAIN) from None
-    return arrays, about
+def _open(path: Path) -> tuple[mapped.Arrays, mapped.About]:
+    """A damaged file is found before a loop can run astray."""
+    arrays, about = mapped.read(path, "an n-gram model", _check, "c")
+    return {name: array.view(np.ndarray) for name, array in arrays.items()}, about
 
 
-def _mapped(path: Path, name: str, entry: Mapping[str, Any], start: int, size: int) -> np.ndarray:
-    shape, (low, high), dtype = tuple(entry["shape"]), entry["data_offsets"], _TYPES[_ARRAYS[name]]
-    if entry["dtype"] != _ARRAYS[name] or shape[1:] != ((_COLUMNS[name],) if name in _COLUMNS else ()):
+def _check(arrays: mapped.Arrays, about: mapped.About) -> None:
+    """The arrays and marks fit each other; ValueError or the like if not."""
+    if set(arrays) != set(_ARRAYS) or any(arrays[name].dtype != kind for name, kind in _ARRAYS.items()):
         raise ValueError
-    count = shape[0] * _COLUMNS.get(name, 1)
-    if min(count, low) < 0 or high - low != count * dtype.itemsize or start + high > size:
+    if any(array.ndim < 1 or array.shape[1:] != _COLUMNS.get(name, ()) for name, array in arrays.items()):
         raise ValueError
-    if not count:
-        return np.empty(shape, dtype)
-    return np.memmap(path, dtype, "c", start + low, shape).view(np.ndarray)  # c: what is changed stays in memory
-
-
-def _check(arrays: Mapping[str, np.ndarray], about: Mapping[str, Any]) -> None:
-    """The arrays and marks fit each other; ValueError if not."""
     levels, nodes, marks = arrays["levels"], len(arrays["words"]), about["marks"]
     if not 2 <= len(levels) <= 64 or levels[0] != 0 or levels[-1] != nodes or (np.diff(levels) < 0).any():
         raise ValueError
@@ -178,5 +135,5 @@ def _check(arrays: Mapping[str, np.ndarray], about: Mapping[str, Any]) -> None:
     told = isinstance(about["smoothing"], str) and isinstance(about["normalised"], bool)
     if about["kind"] != KIND or not told or not isinstance(about["note"], dict):
         raise ValueError
-    if not walking.sound(*(arrays[name] for name in ("levels", "words", "nodes", "leaves", "slots"))):
+    if not walking.sound(*(arrays[name].view(np.ndarray) for name in ("levels", "words", "nodes", "leaves", "slots"))):
         raise ValueError

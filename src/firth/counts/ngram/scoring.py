@@ -17,6 +17,7 @@ from firth.counts.vocabulary import Vocabulary
 from firth.errors import FirthError
 
 _BLOCK = 1 << 16  # tokens that a thread scores at once
+_TEXT = 1 << 18  # bytes of text that it does: so that the last ones are done at about the same time
 
 
 class Scores(NamedTuple):
@@ -57,7 +58,7 @@ def score_lines(model: Model, names: Sequence[str], text: Iterable[str | bytes],
     `names` has a word for each id; words that it lacks are unknown ones."""
     encode = line_encoder(Vocabulary(tuple(names), np.ones(len(names), np.int64)))
     threads = threads or default_threads()
-    pieces = list(line_blocks(text))
+    pieces = list(line_blocks(text, _TEXT))
     scored = list(run_in_order(lambda piece: _scored(model, *encode(piece)), pieces, threads))
     empty = LineScores(np.empty(0, np.float32), np.empty(0, np.uint8), np.zeros(1, np.int64))
     logprobs, orders = (np.concatenate(column) for column in list(zip(empty, *scored, strict=True))[:2])

@@ -1,0 +1,87 @@
+"""The rungs: presets with what is changed in them, the simplest first."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+
+from firth.errors import FirthError, unknown
+from firth.presets import PRESETS
+
+
+@dataclass(frozen=True)
+class Rung:
+    """A preset on the ladder."""
+
+    preset: str
+    about: str  # what it can see, for a person
+    settings: tuple[str, ...] = ()
+    sizes: Mapping[str, tuple[str, ...]] = field(default_factory=dict)  # further settings of a size
+    neural: bool = True  # takes as long as it is given, and comes in sizes
+
+    def changes(self, size: str) -> tuple[str, ...]:
+        """The settings in a size."""
+        return (*self.settings, *self.sizes.get(size, ()))
+
+
+# In little time there are few steps, so they must be large; and where the text is hardly read twice, nothing is learned
+# by heart.
+_HURRIED = {
+    "tiny": ("train.optimizer.rate=0.01", "input.dropout=0", "backbone.dropout=0", "backbone.width=96"),
+    "small": ("train.optimizer.rate=0.005",),
+}
+RUNGS = {
+    "1-gram": Rung("ngram-lm", "frequencies of single tokens", ("method.order=1",), neural=False),
+    "2-gram": Rung("ngram-lm", "counts of pairs of tokens", ("method.order=2",), neural=False),
+    "3-gram": Rung("ngram-lm", "counts of up to three tokens", ("method.order=3",), neural=False),
+    "4-gram": Rung("ngram-lm", "counts of up to four tokens", ("method.order=4",), neural=False),
+    "5-gram": Rung("ngram-lm", "counts of up to five tokens", ("method.order=5",), neural=False),
+    "6-gram": Rung("ngram-lm", "counts of up to six tokens", ("method.order=6",), neural=False),
+    "window-lm": Rung("window-lm", "a network that sees the last five tokens", sizes=_HURRIED),
+    "rnn-lm": Rung("rnn-lm", "a simple recurrent network", sizes=_HURRIED),
+    "gru-lm": Rung("gru-lm", "a recurrent network with gates (GRU)", sizes=_HURRIED),
+    "lstm-lm": Rung("lstm-lm", "a recurrent network with gates and a memory (LSTM)", sizes=_HURRIED),
+    "gpt": Rung("gpt", "a Transformer", sizes={"tiny": ("train.optimizer.rate=0.004",)}),
+}
+USUAL = ("1-gram", "2-gram", "5-gram", "window-lm", "rnn-lm", "gru-lm", "lstm-lm", "gpt")
+
+
+@dataclass(frozen=True)
+class Size:
+    """A size of the neural presets, and from how much time and text on it pays."""
+
+    name: str
+    seconds: float  # of each rung
+    bytes: int  # of training text
+
+
+SIZES = (Size("medium", 900.0, 2_000_000), Size("small", 75.0, 200_000), Size("tiny", 0.0, 0))
+
+
+def require_known(names: Sequence[str]) -> None:
+    """Refuse what is not on the ladder, or stands there twice."""
+    if not names:
+        raise FirthError("no rungs are named", where="--rungs", do=f"name some of {', '.join(RUNGS)}")
+    for name in names:
+        base, colon, size = name.partition(":")
+        if base not in RUNGS:
+            raise unknown("rung", base, RUNGS)
+        if colon and size not in PRESETS[RUNGS[base].preset].sizes:
+            raise unknown(f"size of {base}", size, PRESETS[RUNGS[base].preset].sizes)
+        if names.count(name) > 1:
+            raise FirthError(f"rung {name!r} is named twice", where="--rungs", do="name it once")
+
+
+def in_order(names: Iterable[str]) -> list[str]:
+    """From the simplest to the largest; n-grams come first, since the others share the time they leave."""
+    return sorted(names, key=lambda name: list(RUNGS).index(name.partition(":")[0]))
+
+
+def is_neural(name: str) -> bool:
+    """Whether a rung takes as long as it is given."""
+    return RUNGS[name.partition(":")[0]].neural
+
+
+def fitting_size(seconds: float, text_bytes: int) -> str:
+    """The largest size that so much time and text are enough for."""
+    return next(size.name for size in SIZES if seconds >= size.seconds and text_bytes >= size.bytes)

@@ -1,0 +1,79 @@
+"""What each rung trains, and the command that trains it alone."""
+
+import shlex
+
+import pytest
+
+from firth import api
+from firth.climbing.choices import Share, chosen, command, shared_out
+from firth.climbing.rungs import RUNGS, in_order
+from firth.climbing.settings import Settings, read
+from firth.config import schema
+from firth.errors import FirthError
+
+TOKENIZER = schema.Tokenizer(model="word", size=500, lower="yes", file="/somewhere/tokenizer.json")
+
+
+def test_neural_rungs_share_the_time_that_n_grams_leave():
+    settings = read({"budget": "10m"})
+    assert shared_out(settings, 10**6, spent=100.0) == Share("100.0s", "small")
+    assert shared_out(settings, 10**6, spent=10**6) == Share("60.0s", "tiny")  # half of it is theirs
+    assert shared_out(settings, 1000, spent=100.0).size == "tiny"  # so little text needs no more
+    assert shared_out(read({"budget": "2h"}), 10**7, spent=0.0) == Share("1440.0s", "medium")
+    assert shared_out(read({"budget": "30 steps"}), 10**7, spent=50.0) == Share("30 steps", "tiny")
+
+
+@pytest.mark.parametrize("name", [*RUNGS, "gpt:small", "lstm-lm:medium"])
+def test_all_rungs_have_the_same_text_tokenizer_and_seed(name):
+    settings = read({"text": "a.txt,b.txt", "seed": "7", "threads": "1"})
+    choice = chosen(name, settings, TOKENIZER, Share("5s", "tiny"))
+    config = choice.config
+    assert (config.data, config.tokenizer, config.seed) == (settings.data, TOKENIZER, 7)
+    if RUNGS[name.partition(":")[0]].neural:
+        assert (config.train.budget, config.train.threads) == ("5s", 1)
+        assert choice.name.endswith(name.partition(":")[2] or "tiny")
+        assert config.train.evaluate_batches * config.batching.rows * config.batching.length >= 30_000
+    else:
+        assert config.method.order == int(name[0])
+
+
+@pytest.mark.parametrize("name", ["3-gram", "lstm-lm", "gpt:small"])
+def test_the_command_trains_what_the_rung_did(name):
+    settings = read({"text": "my text.txt", "valid": "v.txt", "document": "line", "seed": "7", "errors": "replace"})
+    choice = chosen(name, settings, TOKENIZER, Share("5s", "tiny"))
+    first, verb, preset, *words = shlex.split(command(name, choice.name, settings, TOKENIZER, "5s"))
+    assert (first, verb) == ("firth", "train") and len(words) % 2 == 0
+    pairs = list(zip(words[::2], words[1::2], strict=True))
+    found = api.choose(preset, [v for k, v in pairs if k == "--set"], {k[2:]: v for k, v in pairs if k != "--set"})
+    given = {"file": ""}
+    wanted = schema.Tokenizer(**{**vars(TOKENIZER), **given})
+    assert found.config.data == settings.data and found.config.tokenizer == wanted and found.config.seed == 7
+    for part in ("backbone", "method", "batching", "input"):
+        assert getattr(found.config, part, None) == getattr(choice.config, part, None)
+    if hasattr(choice.config, "train"):
+        assert found.config.train.optimizer == choice.config.train.optimizer and found.config.train.budget == "5s"
+
+
+def test_rungs_go_from_the_simplest_up_whatever_their_order():
+    assert in_order(["gpt", "5-gram", "gru-lm:small", "1-gram"]) == ["1-gram", "5-gram", "gru-lm:small", "gpt"]
+    assert in_order(Settings().rungs) == list(Settings().rungs)
+
+
+@pytest.mark.parametrize(
+    "given, said",
+    [
+        ({"rungs": "5-gram,lstm"}, "did you mean 'lstm-lm'"),
+        ({"rungs": "gpt:huge"}, "unknown size of gpt 'huge'"),
+        ({"rungs": "gpt,gpt"}, "twice"),
+        ({"rungs": ""}, "rung"),
+        ({"budget": "soon"}, "not a budget"),
+        ({"vocabulary": "3"}, "size"),
+        ({"tokenizer": "words"}, "tokenizer"),
+        ({"seed": "-1"}, "seed"),
+        ({"widht": "3"}, "unknown argument 'widht'"),
+    ],
+)
+def test_what_cannot_be_is_refused_at_once(given, said):
+    with pytest.raises(FirthError) as error:
+        read(given)
+    assert said in str(error.value)

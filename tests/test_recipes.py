@@ -1,0 +1,29 @@
+"""Every recipe is what a person can run: it is read whole, and its first step is taken."""
+
+from pathlib import Path
+
+import pytest
+
+from firth import api
+from firth.config import core
+
+RECIPES = sorted((Path(__file__).parent.parent / "recipes").glob("*.toml"))
+TEXT = [f"the {animal} sat on the {place} and said {word}" for animal in ("cat", "dog", "owl", "hen")
+        for place in ("mat", "roof", "wall") for word in ("yes", "no")]  # fmt: skip
+SMALL = {"backbone.width": 12, "backbone.heads": 2, "tokenizer.size": 80, "train.budget": "1 steps"}
+
+
+def test_there_are_recipes():
+    assert RECIPES
+
+
+@pytest.mark.parametrize("path", RECIPES, ids=lambda path: path.stem)
+def test_a_recipe_trains(path, tmp_path, monkeypatch):
+    monkeypatch.setenv("FIRTH_CACHE", str(tmp_path / "cache"))
+    text = tmp_path / "text.txt"
+    text.write_text("\n".join(TEXT) + "\n")
+    whole = api.choose(str(path)).config
+    small = [f"{name}={value}" for name, value in SMALL.items() if core.has(whole, name)]
+    own = {name: str(text) for name in ("text", "valid", "test")}
+    model = api.start(api.choose(str(path), small, own), tmp_path / "run")
+    assert {score["name"] for score in model.run.scores()} == {"perplexity", "bits_per_byte"}
