@@ -141,3 +141,16 @@ def test_the_floor_of_the_world_is_not_beaten(tmp_path):
     documents = list(World().documents(20, start=5000))
     exact = -sum(World().log_probability(text) for text in documents) / math.log(2) / sum(map(len, documents))
     assert exact < model.bits_per_byte(documents) < 8.0
+
+
+def test_a_text_longer_than_the_context_is_scored_the_same_in_any_company(tmp_path, monkeypatch):
+    monkeypatch.setenv("FIRTH_CACHE", str(tmp_path / "cache"))
+    texts = [f"number {n} is followed by {n + 1}" for n in range(60)]
+    settings = {"train.budget": "3 steps", "tokenizer.model": "char", "batching.length": 16, "backbone.width": 16}
+    model = firth.train("gpt:tiny", text=texts, out=tmp_path / "run", settings=settings, batch=4)
+    long, longer = "is followed by number 7 and 8", "number 1 is followed by 2 is followed by 3 and so on until the end"
+    (alone,) = model.token_scores([long])
+    together, _ = model.token_scores([long, longer])
+    np.testing.assert_allclose(together, alone, rtol=1e-4, atol=1e-5)
+    (first,) = model.token_scores([long[:15]], whole=False)
+    np.testing.assert_allclose(alone[:15], first, rtol=1e-4, atol=1e-5)

@@ -23,7 +23,7 @@ def authors(
         list[str] | None, typer.Option(help="austen=emma.txt: an author's own text; repeat for more.")
     ] = None,
     run: Annotated[list[str] | None, typer.Option(help="austen=runs/a: an author's ready model.")] = None,
-    preset: Annotated[str, typer.Option(help="What to train; else a character model, the best tried.")] = "",
+    preset: Annotated[str, typer.Option(help="What to train; else a character n-gram model.")] = "",
     settings: Annotated[list[str] | None, typer.Option("--set", help="Any setting of it: method.order=5")] = None,
     as_it_is: Annotated[
         bool, typer.Option("--as-it-is", help="Keep line breaks, quotation marks and dashes of the editions.")

@@ -250,11 +250,12 @@ class NeuralEngine:
         width = tensors.streams["text"].ids.shape[1]
         limit = min(self.system.backbone.limit or width, width)
         found, done = [], 0
-        for end in (*range(limit, width, max(1, limit // 2)), width):
+        for first in range(0, max(1, width - limit // 2), max(1, limit // 2)):  # the same whatever else is in the batch
+            stop = min(first + limit, width)
             with autocast(self.config.train):
-                values, _ = self.system.surprises(tensors.columns(end - limit, end))
-            found.append(-values[:, done - end :].float())
-            done = end
+                values, _ = self.system.surprises(tensors.columns(first, stop))
+            found.append(-values[:, done - stop :].float())
+            done = stop
         return torch.cat(found, 1).numpy()
 
 

@@ -23,7 +23,7 @@ from firth.uses.editions import levelled
 from firth.uses.models import language_model
 
 PRESET = "ngram-lm"
-SETTINGS = ("tokenizer.model=char", "method.order=8")  # of the default preset: the best of those tried on novels
+SETTINGS = ("tokenizer.model=char", "method.order=8")  # of the default: for any script, as good as others
 DRAWS = 2000  # of the bootstrap
 _FEW = 20  # documents: fewer are cut into pieces to judge chance
 PIECE = 200  # characters
