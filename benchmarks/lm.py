@@ -2,6 +2,8 @@
 
 ngram: per-token scores of a text file against `kenlm.Model.score` and `full_scores` called for each line, both with the
 model that firth estimated and wrote as ARPA; estimation against nltk, in words a second and in memory.
+training: recurrent networks against plain PyTorch, a small GPT against Hugging Face's GPT-2, in the same precision.
+generation: the small GPT with its cache against `transformers.generate`.
 """
 
 from __future__ import annotations
@@ -23,9 +25,12 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+import neural
+
 ORDER = 5
 THREADS = 2
 FULL_SCORES, SCORE = 3.0, 1.0  # times the peer's speed
+TRAINED = (("lstm", "PyTorch", 1.1), ("gru", "PyTorch", 1.1), ("tanh", "PyTorch", 1.1), ("gpt", "GPT-2", 1.25))
 PTB = 142.0  # perplexity of the test text that a modified Kneser–Ney model of order 5 has at most
 
 
@@ -211,9 +216,40 @@ def ngram(asked: Asked) -> list[dict]:
     return rows + ngram_estimation(asked, train, 1500 if asked.quick else 6000) + ngram_quality(asked)
 
 
+# --- neural models: neural.py has the models ---
+
+
+def training(asked: Asked) -> list[dict]:
+    """Steps of recurrent networks and of a small GPT, in float32 and, where the CPU has it, bf16; memory beside it."""
+    from firth.training.devices import has_bf16
+
+    rows = []
+    for kind, peer, target in TRAINED:
+        for bf16 in (0, 1) if has_bf16() else (0,):
+            shape = neural.SHAPES[kind]
+            tokens = neural.STEPS * shape.rows * shape.length
+            (mine, theirs), memory = neural.compare("training", kind, bf16, asked.rounds)
+            name = f"{kind} {shape.depth} x {shape.width}, {'bf16' if bf16 else 'float32'}: {peer}"
+            rows.append(row(f"training {name}", tokens / mine, tokens / theirs, target, "tokens/s"))
+            rows.append(row(f"memory {name}", *memory, 1.0, "MB", faster=False))
+    return rows
+
+
+def generation(asked: Asked) -> list[dict]:
+    """Tokens of a small GPT with its cache, one row and eight."""
+    rows = []
+    for count in (1, 8):
+        (mine, theirs), _ = neural.compare("generation", "gpt", count, asked.rounds)
+        tokens = count * neural.NEW
+        rows.append(
+            row(f"generation, {count} at a time: transformers", tokens / mine, tokens / theirs, 2.0, "tokens/s")
+        )
+    return rows
+
+
 # --- all of it ---
 
-PARTS: dict[str, Callable[[Asked], list[dict]]] = {"ngram": ngram}
+PARTS: dict[str, Callable[[Asked], list[dict]]] = {"ngram": ngram, "training": training, "generation": generation}
 
 
 def main() -> None:

@@ -1,6 +1,7 @@
 """Neural language models against plain PyTorch and Hugging Face: a part of lm.py, each model in a process of its own.
 
-`python neural.py WHO KIND PRECISION ROUNDS` answers each line on standard input with the seconds of some work.
+`python neural.py ours|theirs training|generation KIND NUMBER` answers each line on standard input with the seconds of
+some work; the number is 1 for bf16, or how many rows to generate.
 """
 
 from __future__ import annotations

@@ -67,7 +67,7 @@ def compare(
     if as_json:
         print(json.dumps({"rows": rows, "warnings": warnings}))
         return
-    show([{key: _cell(value) for key, value in row.items()} for row in rows])
+    show([{key: _cell(value) for key, value in row.items()} for row in rows], whole=True)
     for warning in warnings:
         print(f"note: {warning}")
 

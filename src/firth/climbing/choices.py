@@ -38,7 +38,7 @@ def chosen(name: str, settings: Settings, tokenizer: schema.Tokenizer, share: Sh
     base, _, size = name.partition(":")
     rung = RUNGS[base]
     size = size or (share.size if rung.neural else "")
-    words = [*rung.changes(size), f"seed={settings.seed}"]
+    words = [*rung.settings, f"seed={settings.seed}"]
     if rung.neural:
         words += [f"train.{key}={getattr(settings, key)}" for key in ("precision", "threads")]
         words.append(f"train.budget={share.budget}")
@@ -63,7 +63,7 @@ def command(name: str, preset: str, settings: Settings, tokenizer: schema.Tokeni
             words += [f"--{flag}", ",".join(value) if isinstance(value, list) else value]
     words += ["--tokenizer", tokenizer.model, "--vocabulary", str(tokenizer.size)]
     words += ["--lower", tokenizer.lower] if tokenizer.lower != "no" else []
-    words += [word for setting in rung.changes(preset.partition(":")[2]) for word in ("--set", setting)]
+    words += [word for setting in rung.settings for word in ("--set", setting)]
     words += ["--budget", budget] if rung.neural else []
     words += _differing(settings, ("precision", "seed") if rung.neural else ("seed",))
     return shlex.join(words)

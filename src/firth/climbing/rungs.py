@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
 
 from firth.errors import FirthError, unknown
 from firth.presets import PRESETS
@@ -16,20 +16,9 @@ class Rung:
     preset: str
     about: str  # what it can see, for a person
     settings: tuple[str, ...] = ()
-    sizes: Mapping[str, tuple[str, ...]] = field(default_factory=dict)  # further settings of a size
     neural: bool = True  # takes as long as it is given, and comes in sizes
 
-    def changes(self, size: str) -> tuple[str, ...]:
-        """The settings in a size."""
-        return (*self.settings, *self.sizes.get(size, ()))
 
-
-# In little time there are few steps, so they must be large; and where the text is hardly read twice, nothing is learned
-# by heart.
-_HURRIED = {
-    "tiny": ("train.optimizer.rate=0.01", "input.dropout=0", "backbone.dropout=0", "backbone.width=96"),
-    "small": ("train.optimizer.rate=0.005",),
-}
 RUNGS = {
     "1-gram": Rung("ngram-lm", "frequencies of single tokens", ("method.order=1",), neural=False),
     "2-gram": Rung("ngram-lm", "counts of pairs of tokens", ("method.order=2",), neural=False),
@@ -37,11 +26,11 @@ RUNGS = {
     "4-gram": Rung("ngram-lm", "counts of up to four tokens", ("method.order=4",), neural=False),
     "5-gram": Rung("ngram-lm", "counts of up to five tokens", ("method.order=5",), neural=False),
     "6-gram": Rung("ngram-lm", "counts of up to six tokens", ("method.order=6",), neural=False),
-    "window-lm": Rung("window-lm", "a network that sees the last five tokens", sizes=_HURRIED),
-    "rnn-lm": Rung("rnn-lm", "a simple recurrent network", sizes=_HURRIED),
-    "gru-lm": Rung("gru-lm", "a recurrent network with gates (GRU)", sizes=_HURRIED),
-    "lstm-lm": Rung("lstm-lm", "a recurrent network with gates and a memory (LSTM)", sizes=_HURRIED),
-    "gpt": Rung("gpt", "a Transformer", sizes={"tiny": ("train.optimizer.rate=0.004",)}),
+    "window-lm": Rung("window-lm", "a network that sees the last five tokens"),
+    "rnn-lm": Rung("rnn-lm", "a simple recurrent network"),
+    "gru-lm": Rung("gru-lm", "a recurrent network with gates (GRU)"),
+    "lstm-lm": Rung("lstm-lm", "a recurrent network with gates and a memory (LSTM)"),
+    "gpt": Rung("gpt", "a Transformer"),
 }
 USUAL = ("1-gram", "2-gram", "5-gram", "window-lm", "rnn-lm", "gru-lm", "lstm-lm", "gpt")
 

@@ -6,7 +6,7 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional as F
 
-FEW = 16  # rows up to which the order of the matrix in memory decides
+FEW = 4  # rows up to which the order of the matrix in memory decides
 
 
 class Turned:

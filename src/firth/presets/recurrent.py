@@ -23,21 +23,22 @@ LSTM_SMALL = Neural(
     head=LanguageHead(tied=True),
     train=Train(
         budget="90s",
-        optimizer=Optimizer(name="adamw", rate=2e-3, clip=1.0),
+        optimizer=Optimizer(name="adamw", rate=5e-3, clip=1.0),
         schedule=Schedule(shape="cosine", warmup=50, floor=0.02),
     ),
 )
 LSTM_TINY = replace(
     LSTM_SMALL,
     tokenizer=replace(LSTM_SMALL.tokenizer, size=2000),
-    backbone=replace(LSTM_SMALL.backbone, width=64, depth=1),
-    train=replace(LSTM_SMALL.train, budget="20s"),
+    input=replace(LSTM_SMALL.input, dropout=0.0),
+    backbone=replace(LSTM_SMALL.backbone, width=96, depth=1, dropout=0.0),
+    train=replace(LSTM_SMALL.train, budget="20s", optimizer=replace(LSTM_SMALL.train.optimizer, rate=1e-2)),
 )
 LSTM_MEDIUM = replace(
     LSTM_SMALL,
     input=replace(LSTM_SMALL.input, dropout=0.5),
     backbone=replace(LSTM_SMALL.backbone, width=650, dropout=0.5),
-    train=replace(LSTM_SMALL.train, budget="20m"),
+    train=replace(LSTM_SMALL.train, budget="20m", optimizer=replace(LSTM_SMALL.train.optimizer, rate=2e-3)),
 )
 LSTM_SIZES = {"small": LSTM_SMALL, "tiny": LSTM_TINY, "medium": LSTM_MEDIUM}
 

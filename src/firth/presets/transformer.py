@@ -14,12 +14,14 @@ from firth.config.schema import (
     Windows,
 )
 
-# GPT-2's block (Radford et al. 2019) in sizes for one machine; its start values have a deviation of 0.02.
+# GPT-2's block (Radford et al. 2019) in sizes for one machine. Two things differ, since they learn faster on little text
+# (python-docs, 500 steps of the tiny size: validation perplexity 146 with GPT-2's own, 103 with longer vectors at the start and a
+# higher rate, 88 with rotary positions too).
 GPT_SMALL = Neural(
     tokenizer=Tokenizer(model="byte-bpe", size=8000),
     batching=Windows(rows=8, length=128),
-    input=TokenInput(spread=0.035),
-    backbone=Transformer(width=256, depth=4, heads=4, dropout=0.1),
+    input=TokenInput(spread=0.1),
+    backbone=Transformer(width=256, depth=4, heads=4, positions="rotary", dropout=0.1),
     head=LanguageHead(tied=True, bias=False),
     train=Train(
         budget="90s",
@@ -32,7 +34,7 @@ GPT_TINY = replace(
     tokenizer=replace(GPT_SMALL.tokenizer, size=2000),
     batching=Windows(rows=8, length=64),
     backbone=replace(GPT_SMALL.backbone, width=128, depth=3, dropout=0.0),
-    train=replace(GPT_SMALL.train, budget="20s", optimizer=replace(GPT_SMALL.train.optimizer, rate=2e-3)),
+    train=replace(GPT_SMALL.train, budget="20s", optimizer=replace(GPT_SMALL.train.optimizer, rate=4e-3)),
 )
 GPT_MEDIUM = replace(
     GPT_SMALL,

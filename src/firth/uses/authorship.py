@@ -16,6 +16,7 @@ from firth.data.corpus import documents, make_tokenizer
 from firth.data.sources import kept, open_source, settled
 from firth.errors import FirthError
 from firth.families.language import LanguageModel
+from firth.metrics.bootstrap import resampled
 from firth.metrics.language import ByteModel
 from firth.runs import files
 from firth.runs.progress import Progress, Style, progress
@@ -182,9 +183,7 @@ def _candidates(
 ) -> tuple[Candidate, ...]:
     """Authors by bits per byte, with what a bootstrap over the units (documents or pieces) says of chance."""
     scores = bits.sum(1) / sizes.sum()
-    random = np.random.default_rng(seed)
-    times = random.multinomial(len(sizes), np.full(len(sizes), 1 / len(sizes)), draws)  # (draws, units)
-    drawn = times @ bits.T / (times @ sizes)[:, None]  # (draws, authors)
+    drawn = resampled(bits, sizes, seed, draws)  # (draws, authors)
     best = int(scores.argmin())
     more = drawn - drawn[:, [best]]
     wins = np.bincount(drawn.argmin(1), minlength=len(names)) / draws
