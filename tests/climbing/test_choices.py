@@ -10,6 +10,7 @@ from firth.climbing.rungs import RUNGS, in_order
 from firth.climbing.settings import Settings, read
 from firth.config import schema
 from firth.errors import FirthError
+from firth.presets import PRESETS
 
 TOKENIZER = schema.Tokenizer(model="word", size=500, lower="yes", file="/somewhere/tokenizer.json")
 
@@ -77,3 +78,17 @@ def test_what_cannot_be_is_refused_at_once(given, said):
     with pytest.raises(FirthError) as error:
         read(given)
     assert said in str(error.value)
+
+
+def test_what_is_read_often_is_trained_with_dropout():
+    settings = read({})
+    once = chosen("lstm-lm", settings, TOKENIZER, Share("10.0s", "tiny"), tokens=10**6).config
+    often = chosen("lstm-lm", settings, TOKENIZER, Share("100.0s", "tiny"), tokens=10**5).config
+    assert (once.input.dropout, once.backbone.dropout) == (0.0, 0.0)
+    assert (often.input.dropout, often.backbone.dropout) == (0.5, 0.5)
+    words = command("lstm-lm", "lstm-lm:tiny", settings, TOKENIZER, "100.0s", tokens=10**5)
+    assert "--set backbone.dropout=0.5" in words
+    counted = chosen("5-gram", settings, TOKENIZER, Share("100.0s", "tiny"), tokens=10**5).config
+    assert counted.method.order == 5
+    steps = chosen("gpt", settings, TOKENIZER, Share("10 steps", "tiny"), tokens=10).config
+    assert steps.backbone.dropout == PRESETS["gpt"].sizes["tiny"].backbone.dropout

@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass, replace
 
 from firth import api
-from firth.climbing.rungs import RUNGS, fitting_size, is_neural
+from firth.climbing.rungs import RUNGS, fitting_dropout, fitting_size, is_neural
 from firth.climbing.settings import SHORT, Settings
 from firth.config import schema, to_dict
 from firth.runs.budget import parse
@@ -33,12 +33,12 @@ def shared_out(settings: Settings, text_bytes: int, spent: float) -> Share:
     return Share(f"{seconds}s", fitting_size(seconds, text_bytes))
 
 
-def chosen(name: str, settings: Settings, tokenizer: schema.Tokenizer, share: Share) -> api.Choice:
-    """The preset of a rung on the ladder's text."""
+def chosen(name: str, settings: Settings, tokenizer: schema.Tokenizer, share: Share, tokens: int = 0) -> api.Choice:
+    """The preset of a rung on the ladder's text, which has so many tokens to train on."""
     base, _, size = name.partition(":")
     rung = RUNGS[base]
     size = size or (share.size if rung.neural else "")
-    words = [*rung.settings, f"seed={settings.seed}"]
+    words = [*rung.settings, *fitting_dropout(rung, size, parse(share.budget), tokens), f"seed={settings.seed}"]
     if rung.neural:
         words += [f"train.{key}={getattr(settings, key)}" for key in ("precision", "threads")]
         words.append(f"train.budget={share.budget}")
@@ -53,7 +53,9 @@ def _limited(config: schema.Neural) -> schema.Neural:
     return replace(config, train=replace(config.train, evaluate_batches=-(-_LOOKED_AT // at_once)))
 
 
-def command(name: str, preset: str, settings: Settings, tokenizer: schema.Tokenizer, budget: str) -> str:
+def command(
+    name: str, preset: str, settings: Settings, tokenizer: schema.Tokenizer, budget: str, tokens: int = 0
+) -> str:
     """How to train a rung by itself, for so long."""
     rung, usual = RUNGS[name.partition(":")[0]], to_dict(Settings().data)
     asked = {flag: to_dict(settings.data)[path.removeprefix("data.")] for flag, path in SHORT.items() if "." in path}
@@ -63,7 +65,8 @@ def command(name: str, preset: str, settings: Settings, tokenizer: schema.Tokeni
             words += [f"--{flag}", ",".join(value) if isinstance(value, list) else value]
     words += ["--tokenizer", tokenizer.model, "--vocabulary", str(tokenizer.size)]
     words += ["--lower", tokenizer.lower] if tokenizer.lower != "no" else []
-    words += [word for setting in rung.settings for word in ("--set", setting)]
+    changed = (*rung.settings, *fitting_dropout(rung, preset.partition(":")[2], parse(budget), tokens))
+    words += [word for setting in changed for word in ("--set", setting)]
     words += ["--budget", budget] if rung.neural else []
     words += _differing(settings, ("precision", "seed") if rung.neural else ("seed",))
     return shlex.join(words)

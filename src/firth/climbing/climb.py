@@ -77,7 +77,7 @@ def climb(settings: Settings, folder: Folder, tell: Teller) -> Ladder:
 
 
 def _trained(name: str, place: str, folder: Folder, ground: Ground, share: Share, tell: Teller) -> Result:
-    choice = chosen(name, ground.settings, ground.config, share)
+    choice = chosen(name, ground.settings, ground.config, share, ground.splits["train"].tally.tokens)
     run = Run(rung_folder(folder.path, name))
     tell.say(f"{place} {name}" + (f" ({choice.name}, {share.budget})" if is_neural(name) else ""))
     if run.exists:  # by what was begun, so that a folder may be moved
@@ -129,7 +129,7 @@ def _longer(rung: str, rows: Iterable[Row], ground: Ground) -> str:
         amount = f"{round(seconds / 60)}m" if seconds < 5400 else f"{seconds / 3600:.1f}h"
         size = fitting_size(seconds, ground.splits["train"].tally.bytes)
         preset = preset if ":" in rung else f"{preset.partition(':')[0]}:{size}"
-    return command(rung, preset, ground.settings, ground.config, amount)
+    return command(rung, preset, ground.settings, ground.config, amount, ground.splits["train"].tally.tokens)
 
 
 def _yardstick(ground: Ground) -> str:

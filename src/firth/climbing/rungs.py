@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 from firth.errors import FirthError, unknown
 from firth.presets import PRESETS
+from firth.runs.budget import Budget
 
 
 @dataclass(frozen=True)
@@ -17,6 +18,8 @@ class Rung:
     about: str  # what it can see, for a person
     settings: tuple[str, ...] = ()
     neural: bool = True  # takes as long as it is given, and comes in sizes
+    pace: float = 1.0  # tokens that it reads in a second, for one that a recurrent network of its size reads
+    dropouts: tuple[str, ...] = ("input.dropout", "backbone.dropout")
 
 
 RUNGS = {
@@ -30,7 +33,7 @@ RUNGS = {
     "rnn-lm": Rung("rnn-lm", "a simple recurrent network"),
     "gru-lm": Rung("gru-lm", "a recurrent network with gates (GRU)"),
     "lstm-lm": Rung("lstm-lm", "a recurrent network with gates and a memory (LSTM)"),
-    "gpt": Rung("gpt", "a Transformer"),
+    "gpt": Rung("gpt", "a Transformer", pace=0.2, dropouts=("backbone.dropout",)),
 }
 USUAL = ("1-gram", "2-gram", "5-gram", "window-lm", "rnn-lm", "gru-lm", "lstm-lm", "gpt")
 
@@ -42,9 +45,16 @@ class Size:
     name: str
     seconds: float  # of each rung
     bytes: int  # of training text
+    pace: float  # tokens that a recurrent network reads in a second, about
 
 
-SIZES = (Size("medium", 900.0, 2_000_000), Size("small", 75.0, 200_000), Size("tiny", 0.0, 0))
+SIZES = (
+    Size("medium", 900.0, 2_000_000, 800),
+    Size("small", 75.0, 200_000, 5_000),
+    Size("tiny", 0.0, 0, 25_000),
+)
+# What is read often is learned by heart, unless parts of the network are left out now and then: epochs, dropout.
+DROPOUTS = ((20.0, 0.5), (8.0, 0.35), (3.0, 0.2), (0.0, 0.0))
 
 
 def require_known(names: Sequence[str]) -> None:
@@ -69,6 +79,16 @@ def in_order(names: Iterable[str]) -> list[str]:
 def is_neural(name: str) -> bool:
     """Whether a rung takes as long as it is given."""
     return RUNGS[name.partition(":")[0]].neural
+
+
+def fitting_dropout(rung: Rung, size: str, budget: Budget, tokens: int) -> tuple[str, ...]:
+    """Settings of dropout for about as many epochs as the time is enough for; no more than a guess is needed."""
+    if budget.unit != "seconds" or not rung.neural or not tokens:
+        return ()
+    pace = next(each.pace for each in SIZES if each.name == (size or "small"))
+    epochs = budget.amount * pace * rung.pace / tokens
+    share = next(share for least, share in DROPOUTS if epochs >= least)
+    return tuple(f"{name}={share}" for name in rung.dropouts)
 
 
 def fitting_size(seconds: float, text_bytes: int) -> str:

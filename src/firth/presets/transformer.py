@@ -14,9 +14,9 @@ from firth.config.schema import (
     Windows,
 )
 
-# GPT-2's block (Radford et al. 2019) in sizes for one machine. Two things differ, since they learn faster on little text
-# (python-docs, 500 steps of the tiny size: validation perplexity 146 with GPT-2's own, 103 with longer vectors at the start and a
-# higher rate, 88 with rotary positions too).
+# GPT-2's block (Radford et al. 2019) in sizes for one machine. Two things differ, since they learn faster on little
+# text (500 steps of the tiny size on python-docs: validation perplexity 146 as in GPT-2, 103 with longer vectors at the
+# start and a higher rate, 88 with rotary positions too).
 GPT_SMALL = Neural(
     tokenizer=Tokenizer(model="byte-bpe", size=8000),
     batching=Windows(rows=8, length=128),
