@@ -16,11 +16,11 @@ TOKENIZER = schema.Tokenizer(model="word", size=500, lower="yes", file="/somewhe
 
 
 def test_neural_rungs_share_the_time_that_n_grams_leave():
-    settings = read({"budget": "10m"})
-    assert shared_out(settings, 10**6, spent=100.0) == Share("100.0s", "small")
-    assert shared_out(settings, 10**6, spent=10**6) == Share("60.0s", "tiny")  # half of it is theirs
+    settings = read({"budget": "30m"})
+    assert shared_out(settings, 10**6, spent=100.0) == Share("340.0s", "small")
+    assert shared_out(settings, 10**6, spent=10**6) == Share("180.0s", "tiny")  # half of it is theirs
     assert shared_out(settings, 1000, spent=100.0).size == "tiny"  # so little text needs no more
-    assert shared_out(read({"budget": "2h"}), 10**7, spent=0.0) == Share("1440.0s", "medium")
+    assert shared_out(read({"budget": "12h"}), 10**7, spent=0.0) == Share("8640.0s", "medium")
     assert shared_out(read({"budget": "30 steps"}), 10**7, spent=50.0) == Share("30 steps", "tiny")
 
 

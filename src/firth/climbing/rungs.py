@@ -49,8 +49,8 @@ class Size:
 
 
 SIZES = (
-    Size("medium", 900.0, 2_000_000, 800),
-    Size("small", 75.0, 200_000, 5_000),
+    Size("medium", 7200.0, 2_000_000, 800),
+    Size("small", 240.0, 200_000, 5_000),
     Size("tiny", 0.0, 0, 25_000),
 )
 # What is read often is learned by heart, unless parts of the network are left out now and then: epochs, dropout.
