@@ -54,7 +54,7 @@ SIZES = (
     Size("tiny", 0.0, 0, 25_000),
 )
 # What is read often is learned by heart, unless parts of the network are left out now and then: epochs, dropout.
-DROPOUTS = ((20.0, 0.5), (8.0, 0.35), (3.0, 0.2), (0.0, 0.0))
+DROPOUTS = ((40.0, 0.4), (12.0, 0.2), (0.0, 0.0))
 
 
 def require_known(names: Sequence[str]) -> None:
