@@ -41,7 +41,7 @@ class System(nn.Module):
         self.objective = OBJECTIVES[type(config.objective)](config.objective)
         if self.backbone.looks_ahead and not self.objective.may_look_ahead:
             what = "a network that reads both ways cannot predict the next token"
-            raise FirthError(what, where="backbone.directions", do="set it to left")
+            raise FirthError(what, where=self.backbone.looks_ahead, do="set it to left")
 
     def encode(self, batch: Batch, state: State | None = None) -> Encoded:
         """States of the text stream, and what is carried on."""

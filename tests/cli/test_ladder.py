@@ -77,6 +77,6 @@ def test_stopped_it_says_how_to_go_on(command, tmp_path, monkeypatch, stop, code
     monkeypatch.setattr(climb, "climb", stopped)
     found = command("ladder", "--out", tmp_path / "my out")
     assert found.code == code and found.out == ""
-    assert found.err == f"firth: stopped and saved; go on with: firth ladder --out '{tmp_path / 'my out'}'\n"
+    assert found.err == f"firth: stopped; go on with: firth ladder '--out={tmp_path / 'my out'}'\n"
     monkeypatch.chdir(tmp_path)
     assert command("ladder", "--text", "world:30").err.endswith("firth ladder --text=world:30\n")

@@ -92,3 +92,17 @@ def test_what_is_read_often_is_trained_with_dropout():
     assert counted.method.order == 5
     steps = chosen("gpt", settings, TOKENIZER, Share("10 steps", "tiny"), tokens=10).config
     assert steps.backbone.dropout == PRESETS["gpt"].sizes["tiny"].backbone.dropout
+
+
+def test_a_size_of_counts_and_parts_of_steps_are_refused():
+    with pytest.raises(FirthError, match="5-gram has no sizes"):
+        read({"rungs": "5-gram:large"})
+    for budget in ("0.5 steps", "1.5 epochs"):
+        with pytest.raises(FirthError, match="whole steps or epochs"):
+            read({"budget": budget})
+
+
+def test_smaller_sizes_come_first():
+    assert in_order(["gpt:small", "lstm-lm:small", "lstm-lm:tiny", "lstm-lm"]) == [
+        "lstm-lm:tiny", "lstm-lm", "lstm-lm:small", "gpt:small",
+    ]  # fmt: skip

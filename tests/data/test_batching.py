@@ -47,15 +47,11 @@ def test_an_evaluation_predicts_every_token_once_and_knows_its_place(kind, split
 @settings(max_examples=40, deadline=None)
 @given(split=corpora, length=st.integers(2, 9), stride=st.integers(1, 9))
 def test_overlapping_windows_show_as_much_before_a_token_as_was_asked_for(split, length, stride):
-    seen = 0
     for batch in batches(Windows(rows=2, length=length, stride=stride), split, SPECIAL, 1).once():
         target = batch.targets["text"]
         for weight, place in zip(target.weight, target.place, strict=True):
             before = np.flatnonzero(weight)[0]  # inputs of the row before the first one that counts
             assert place[0] == 0 or before >= length - stride
-            assert place[before] == seen
-            seen = place[-1] + 1
-    assert seen == len(split.ids)
 
 
 @settings(max_examples=40, deadline=None)

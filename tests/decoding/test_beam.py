@@ -139,10 +139,11 @@ def test_the_search_stops_when_nothing_open_can_win():
     assert len(steps.steps) > 1
 
 
-def test_banned_tokens_do_not_come_and_dead_ends_are_told_by_nothing():
+def test_banned_tokens_do_not_come_and_where_nothing_can_follow_the_text_ends():
     (found,) = search(Table(ROWS), prompts(START), 3, Beam(3, count=3), end=END, banned=[B])
     assert [(h.ids, h.ended) for h in found] == [([A], True)]  # after A, only B and [END] can come
-    assert search(Table(ROWS), prompts(START), 3, Beam(2), end=END, banned=[A, B]) == [[]]
+    ((nothing,),) = search(Table(ROWS), prompts(START), 3, Beam(2), end=END, banned=[A, B])
+    assert nothing.ids == [] and nothing.ended
 
 
 def test_more_results_than_hypotheses_are_refused():

@@ -152,5 +152,10 @@ def test_a_text_longer_than_the_context_is_scored_the_same_in_any_company(tmp_pa
     (alone,) = model.token_scores([long])
     together, _ = model.token_scores([long, longer])
     np.testing.assert_allclose(together, alone, rtol=1e-4, atol=1e-5)
+    for prompt in ("", longer[:10], longer[:40]):  # what is written costs what the same text costs when it is scored
+        (written,) = model.continuations(prompt, 30, 1, model.sampling(), seed=5)
+        ids = [*model.tokenizer.ids(prompt), *written.ids, *[model.tokenizer.special.end] * written.ended]
+        scores = model.id_scores([ids])[0][len(model.tokenizer.ids(prompt)) :]
+        assert written.log_probability == pytest.approx(float(scores.sum()), rel=1e-4)
     (first,) = model.token_scores([long[:15]], whole=False)
     np.testing.assert_allclose(alone[:15], first, rtol=1e-4, atol=1e-5)

@@ -149,17 +149,17 @@ def test_no_token_sees_what_comes_after_it_or_another_document():
 
 
 def test_generation_goes_on_beyond_the_context():
-    """When the context is full, the last half of it is read anew."""
+    """When the context is full, its later half is read anew."""
     stepper, system = NeuralStepper(gpt(), 50), gpt()
     ids = torch.randint(50, (1, 40))
     with torch.no_grad():
         state = stepper.start(Batch({"text": Tokens(ids[:, :1], ids[:, :1] >= 0)}, {}))
         for place in range(25):
             found, state = stepper.step(ids[:, place], state)
-        kept = Tokens(ids[:, 25 - 12 : 25], ids[:, :12] >= 0)
+        kept = Tokens(ids[:, 12:25], ids[:, 12:25] >= 0)
         wanted = system.log_probabilities(system.encode(Batch({"text": kept}, {})).states[:, -1])
     torch.testing.assert_close(found, wanted, atol=1e-5, rtol=1e-5)
-    assert state.live["read"].shape == (1, 12)
+    assert state.live["read"].shape == (1, 13)
 
 
 @pytest.mark.parametrize(

@@ -18,7 +18,7 @@ class RecurrentBackbone(nn.Module):
     def __init__(self, config: Recurrent, input_width: int):
         super().__init__()
         self.layers = RecurrentLayers(config, input_width)
-        self.width, self.looks_ahead = self.layers.width, config.directions != "left"
+        self.width, self.looks_ahead = self.layers.width, "backbone.directions" if config.directions != "left" else ""
 
     def start(self, rows: int, device: torch.device | str = "cpu") -> State:
         """The state before any token."""

@@ -24,7 +24,7 @@ class TransformerBackbone(nn.Module):
     def __init__(self, config: Transformer, input_width: int):
         super().__init__()
         self.config, self.width, self.limit = config, config.width, config.context
-        self.looks_ahead = config.sees != "left"
+        self.looks_ahead = "backbone.sees" if config.sees != "left" else ""  # the setting that makes it so
         _check(config, input_width)
         self.positions = POSITIONS[config.positions](config)
         self.blocks = nn.ModuleList(Block(config) for _ in range(config.depth))

@@ -12,7 +12,7 @@ from firth.types import Encoded, State, Tokens
 class WindowBackbone(nn.Module):
     """tanh(the vectors of the last `words` tokens, each with its own matrix); directly connected, these vectors too."""
 
-    looks_ahead = False
+    looks_ahead = ""
     limit = 0  # tokens that it can be given: any number
 
     def __init__(self, config: Window, input_width: int):

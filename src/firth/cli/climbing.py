@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import shlex
 import shutil
 import sys
@@ -11,6 +10,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
+
+from firth.cli.stores import print_json
 
 if TYPE_CHECKING:
     from firth.runs.ladder import Ladder, Row
@@ -51,11 +52,11 @@ def ladder(
     try:
         found = firth.ladder(out=out, progress="quiet" if quiet or as_json else "auto", **words)
     except (Interrupted, KeyboardInterrupt) as stop:
-        again = f"--out {shlex.quote(str(out))}" if out else shlex.join(f"--{k}={v}" for k, v in words.items())
-        print(f"firth: stopped and saved; go on with: firth ladder {again}".rstrip(), file=sys.stderr)
+        again = shlex.join([*(f"--{k}={v}" for k, v in words.items()), *([f"--out={out}"] if out else [])])
+        print(f"firth: stopped; go on with: firth ladder {again}".rstrip(), file=sys.stderr)
         sys.exit(128 + stop.number if isinstance(stop, Interrupted) else 130)
     if as_json:
-        print(json.dumps(found.to_dict(), ensure_ascii=False))
+        print_json(found.to_dict())
         return
     _print(found)
 
@@ -71,7 +72,7 @@ def _print(found: Ladder) -> None:
         print(sentence)
     for note in found.notes:
         print(f"note: {note}")
-    print(f"\nfor longer:  {found.advice.command}")
+    print(f"\nby itself:   {found.advice.command}")
     print(f"the model:   {found.recommended}")
     print(f"the report:  {found.report}")
 

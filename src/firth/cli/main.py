@@ -95,7 +95,10 @@ def run() -> None:
     debug = "--debug" in sys.argv
     try:
         words = [word for word in sys.argv[1:] if word != "--debug"]
-        sys.exit(app(words, prog_name="firth", standalone_mode=False) or 0)
+        code = app(words, prog_name="firth", standalone_mode=False) or 0
+        if code == 130:  # the parser's word for Ctrl-C
+            raise KeyboardInterrupt
+        sys.exit(code)
     except FirthError as error:
         if debug:
             raise

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 import sys
 from collections.abc import Iterable, Iterator
 from pathlib import Path
@@ -58,8 +59,16 @@ def commas(text: str) -> list[str]:
 
 
 def print_json(value: Any) -> None:
-    """One line."""
-    print(json.dumps(value, ensure_ascii=False))
+    """One line; what is infinite is null, which JSON has no number for."""
+    print(json.dumps(_finite(value), ensure_ascii=False, allow_nan=False))
+
+
+def _finite(value: Any) -> Any:
+    if isinstance(value, float):
+        return value if math.isfinite(value) else None
+    if isinstance(value, dict):
+        return {key: _finite(entry) for key, entry in value.items()}
+    return [_finite(entry) for entry in value] if isinstance(value, (list, tuple)) else value
 
 
 def plain(text: str) -> str:

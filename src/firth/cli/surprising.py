@@ -32,7 +32,7 @@ def surprise(
     from firth.config import from_dict
     from firth.report.surprise import ending_of, shown
     from firth.runs import files
-    from firth.uses.models import language_model
+    from firth.uses.models import language_model, require_probabilities
     from firth.uses.surprising import Asked, study
 
     files.destination(out)
@@ -40,6 +40,7 @@ def surprise(
     asked = from_dict(Asked, {"passages": passages, "prompt": prompt, "length": length, "beam": beam, "top_p": top_p,
                               "seed": seed})  # fmt: skip
     model = language_model(run)
+    require_probabilities(model, run)
     found = study(model, _documents(model, text, document), asked, model.run.path.name)
     found.save(out)
     if as_json:
@@ -54,14 +55,15 @@ def _documents(model: LanguageModel, text: str, document: str) -> list[str]:
     from dataclasses import replace
 
     from firth.data.cache import default_cache
-    from firth.data.corpus import documents
     from firth.data.sources import open_source
     from firth.errors import FirthError
 
-    data = replace(model.config.data, **({"document": document} if document else {}))
     if text:
+        data = replace(model.config.data, **({"document": document} if document else {}))
         return list(open_source(stores.commas(text), data, default_cache() / "spool"))
-    found = documents(data, model.config.seed, default_cache()) if model.run.record.data["splits"] else {}
+    if document:
+        raise FirthError("--document is for another text", do="give it with --text")
+    found = model.documents() if model.run.record.data["splits"] else {}
     if "test" not in found:
         raise FirthError("this run has no test text", where=model.run.path, do="give a text with --text")
     return list(found["test"])

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import sys
 from collections.abc import Iterator
 from typing import Annotated
@@ -10,6 +9,7 @@ from typing import Annotated
 import typer
 
 from firth import api
+from firth.cli.stores import print_json
 
 
 def evaluate(
@@ -24,7 +24,7 @@ def evaluate(
     if text is None:
         model.run.add_scores(scores)
     if as_json:
-        print(json.dumps(scores))
+        print_json(scores)
         return
     lost = all(score["value"] is not None for score in scores if score["name"] == "perplexity")
     why = "the tokenizer loses text" if lost else "its scores are not probabilities"
@@ -65,7 +65,7 @@ def run(
     model = api.load(run)
     for line in inputs(text):
         found = model.answer(line, given)
-        print(json.dumps(found, ensure_ascii=False) if as_json else model.shown(found))
+        print_json(found) if as_json else print(model.shown(found))
 
 
 def inputs(text: str) -> Iterator[str]:

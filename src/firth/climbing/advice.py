@@ -56,7 +56,7 @@ def advise(rows: Sequence[Row], results: Sequence[Result], known: Known) -> Advi
 def _choice(row: Row, known: Known) -> Iterator[str]:
     about = RUNGS[row.rung.partition(":")[0]].about
     yield (
-        f"Use {row.rung}, {about}: {row.bits.value:.3f} {known.yardstick} on text that no rung has seen "
+        f"Use {row.rung}, {about}: {row.bits.value:.3f} {known.yardstick} on the test text "
         f"(95% interval {row.bits.low:.3f} to {row.bits.high:.3f}), perplexity {row.perplexity:,.1f}."
     )
 

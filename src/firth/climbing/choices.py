@@ -35,11 +35,12 @@ def shared_out(settings: Settings, text_bytes: int, spent: float) -> Share:
 
 def chosen(name: str, settings: Settings, tokenizer: schema.Tokenizer, share: Share, tokens: int = 0) -> api.Choice:
     """The preset of a rung on the ladder's text, which has so many tokens to train on."""
-    base, _, size = name.partition(":")
+    base, _, asked = name.partition(":")
     rung = RUNGS[base]
-    size = size or (share.size if rung.neural else "")
-    words = [*rung.settings, *fitting_dropout(rung, size, parse(share.budget), tokens), f"seed={settings.seed}"]
+    size = asked or (share.size if rung.neural else "")
+    words = [*rung.settings, f"seed={settings.seed}"]
     if rung.neural:
+        words += () if asked else fitting_dropout(rung, size, parse(share.budget), tokens)
         words += [f"train.{key}={getattr(settings, key)}" for key in ("precision", "threads")]
         words.append(f"train.budget={share.budget}")
     found = api.choose(f"{rung.preset}:{size}" if size else rung.preset, words)
@@ -65,7 +66,9 @@ def command(
             words += [f"--{flag}", ",".join(value) if isinstance(value, list) else value]
     words += ["--tokenizer", tokenizer.model, "--vocabulary", str(tokenizer.size)]
     words += ["--lower", tokenizer.lower] if tokenizer.lower != "no" else []
-    changed = (*rung.settings, *fitting_dropout(rung, preset.partition(":")[2], parse(budget), tokens))
+    size = preset.partition(":")[2]
+    dropout = fitting_dropout(rung, size, parse(budget), tokens) if rung.neural and ":" not in name else ()
+    changed = (*rung.settings, *dropout)
     words += [word for setting in changed for word in ("--set", setting)]
     words += ["--budget", budget] if rung.neural else []
     words += _differing(settings, ("precision", "seed") if rung.neural else ("seed",))

@@ -26,6 +26,7 @@ from firth.runs.folder import Run
 from firth.runs.ladder import Folder, Ladder, Result, Row, rung_folder
 from firth.runs.progress import Progress, Style
 
+_REPEATED = 0.02  # of the held-out documents may be in the training text before it is told
 _LONGER = 10  # times as long, in the command that trains the chosen rung alone
 
 
@@ -120,11 +121,13 @@ def _finished(folder: Folder, ground: Ground, results: list[Result]) -> Ladder:
 
 
 def _longer(rung: str, rows: Iterable[Row], ground: Ground) -> str:
-    """The command that trains a rung alone for ten times as long, larger if that pays."""
+    """The command that trains a rung alone: a network for ten times as long, larger if that pays."""
     (row,) = (row for row in rows if row.rung == rung)
     budget, preset = parse(ground.settings.budget), row.preset
-    amount = f"{round(budget.amount) * _LONGER} {budget.unit}"
-    if budget.unit == "seconds" and is_neural(rung):
+    if not is_neural(rung):
+        return command(rung, preset, ground.settings, ground.config, ground.settings.budget)
+    amount = f"{budget.amount * _LONGER:g} {budget.unit}"
+    if budget.unit == "seconds":
         seconds = max(row.seconds, 6.0) * _LONGER
         amount = f"{round(seconds / 60)}m" if seconds < 5400 else f"{seconds / 3600:.1f}h"
         size = fitting_size(seconds, ground.splits["train"].tally.bytes)
@@ -156,7 +159,9 @@ def _notes(ground: Ground) -> Iterable[str]:
     if not ground.in_bytes:
         yield "The tokenizer loses some of the text, so scores are per token, not per byte."
     for name, said in zip(HELD_OUT, ("validation", "test"), strict=True):
-        count = ground.splits[name].tally.documents
+        count, again = ground.splits[name].tally.documents, ground.repeated(name)
+        if again > _REPEATED * count:
+            yield f"{again:,} of {count:,} {said} documents also stand in the training text: long n-grams know them."
         if count < FEW:
             yield (
                 f"The {said} text has only {count} document{'s' * (count != 1)}: intervals come from drawing blocks of "

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -84,12 +85,22 @@ class Ground:
         """Sentences of the test text."""
         return list(passages(self.held_out["test"], self.tokenizer, self.splits["test"].starts))
 
+    def repeated(self, name: str) -> int:
+        """How many documents of a held-out split also stand in the training text."""
+        held = Counter(_tokens(self.splits[name]))
+        return sum(held[text] for text in held.keys() & set(_tokens(self.splits["train"])))
+
     def floors(self) -> dict[str, float]:
         """What held-out text costs whoever knows the truth, in bits per byte: of texts that come from our world."""
         data = self.settings.data
         sources = {"valid": data.valid or data.text, "test": data.test or data.text}
         made = [name for name in HELD_OUT if all(word.partition(":")[0] == "world" for word in sources[name])]
         return {name: _truth(self.held_out[name]) for name in made} if self.in_bytes else {}
+
+
+def _tokens(split: Split) -> Iterator[int]:
+    """The documents, each as a number that equal ones share."""
+    return (hash(split.ids[first:last].tobytes()) for first, last in pairwise(split.starts.tolist()))
 
 
 def _truth(texts: Sequence[str]) -> float:

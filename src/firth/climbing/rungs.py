@@ -65,6 +65,8 @@ def require_known(names: Sequence[str]) -> None:
         base, colon, size = name.partition(":")
         if base not in RUNGS:
             raise unknown("rung", base, RUNGS)
+        if colon and not RUNGS[base].neural:
+            raise FirthError(f"{base} has no sizes", where="--rungs", do=f"name {base} alone")
         if colon and size not in PRESETS[RUNGS[base].preset].sizes:
             raise unknown(f"size of {base}", size, PRESETS[RUNGS[base].preset].sizes)
         if names.count(name) > 1:
@@ -73,7 +75,13 @@ def require_known(names: Sequence[str]) -> None:
 
 def in_order(names: Iterable[str]) -> list[str]:
     """From the simplest to the largest; n-grams come first, since the others share the time they leave."""
-    return sorted(names, key=lambda name: list(RUNGS).index(name.partition(":")[0]))
+    sizes = [size.name for size in reversed(SIZES)]  # one that is not named follows from the time: after tiny
+
+    def place(name: str) -> tuple[int, float]:
+        base, _, size = name.partition(":")
+        return list(RUNGS).index(base), sizes.index(size) if size else 0.5
+
+    return sorted(names, key=place)
 
 
 def is_neural(name: str) -> bool:
@@ -83,10 +91,10 @@ def is_neural(name: str) -> bool:
 
 def fitting_dropout(rung: Rung, size: str, budget: Budget, tokens: int) -> tuple[str, ...]:
     """Settings of dropout for about as many epochs as the time is enough for; no more than a guess is needed."""
-    if budget.unit != "seconds" or not rung.neural or not tokens:
+    if budget.unit == "steps" or not tokens:
         return ()
     pace = next(each.pace for each in SIZES if each.name == (size or "small"))
-    epochs = budget.amount * pace * rung.pace / tokens
+    epochs = budget.amount if budget.unit == "epochs" else budget.amount * pace * rung.pace / tokens
     share = next(share for least, share in DROPOUTS if epochs >= least)
     return tuple(f"{name}={share}" for name in rung.dropouts)
 

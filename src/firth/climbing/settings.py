@@ -9,7 +9,7 @@ from typing import Literal
 from firth.climbing.rungs import USUAL, require_known
 from firth.config import schema
 from firth.config.core import bounded, merge, override
-from firth.errors import unknown
+from firth.errors import FirthError, unknown
 from firth.runs.budget import parse
 
 
@@ -48,7 +48,10 @@ def read(given: Mapping[str, str]) -> Settings:
             raise unknown("argument", name, [*SHORT, "out", "progress"])
     found = override(Settings(), [f"{SHORT[name]}={value}" for name, value in given.items()])
     require_known(found.rungs)
-    parse(found.budget)
+    budget = parse(found.budget)
+    if budget.unit != "seconds" and budget.amount != int(budget.amount):
+        do = "give whole steps or epochs, or a time"
+        raise FirthError(f"a budget of {found.budget}", where="--budget", do=do)
     if found.vocabulary:
         merge(schema.Tokenizer(), {"size": found.vocabulary})
     return found

@@ -130,7 +130,7 @@ class WindowBatches(_RingBatches):
 
     @staticmethod
     def reading(config: Windows) -> Windows:
-        return replace(config, stride=config.stride or max(1, config.length // 2))
+        return replace(config, stride=min(config.stride or max(1, config.length // 2), config.length))
 
     @staticmethod
     def context(config: Windows) -> str:
@@ -153,8 +153,9 @@ class WindowBatches(_RingBatches):
         stride = min(self.config.stride or length, length)
         last = np.minimum(np.arange(length, total + stride, stride), total)  # where windows end: each token once
         done = np.concatenate([[0], last[:-1]])  # what was predicted before
-        for index, start in enumerate(range(0, len(last), self.config.rows)):
-            rows = slice(start, start + self.config.rows)
+        count = -(-len(last) // self.config.rows)
+        for index in range(count):
+            rows = slice(index, None, count)  # spread over the text: so that the first batches are like all of them
             places = last[rows, None] - length + np.arange(length)
             predicted = places >= done[rows, None]
             yield self._cut(places, np.ones(places.shape, bool), Cursor(0, index), fresh=True, predicted=predicted)
@@ -206,8 +207,11 @@ class _RowBatches(ABC):
         return self._fill(self._plan(at.epoch)[at.index], at)
 
     def once(self) -> Iterator[Batch]:
-        for index, rows in enumerate(self._arrange(np.arange(len(self._pieces().first)))):
-            yield self._fill(rows, Cursor(0, index))
+        plan = self._arrange(np.arange(len(self._pieces().first)))
+        for index, place in enumerate(
+            generator(0, "once").permutation(len(plan))
+        ):  # the first ones are like all of them
+            yield self._fill(plan[place], Cursor(0, index))
 
     @lru_cache(maxsize=1)  # noqa: B019 - one epoch's plan; the object lives as long as the run
     def _pieces(self) -> _Pieces:

@@ -106,6 +106,7 @@ class _Front:
         (count, open_), size = self.sums.shape, rows.shape[-1]
         allowed = rows.to(torch.float64, copy=True)  # the stepper's own row stays as it is
         allowed[:, list(banned)] = -torch.inf
+        allowed[allowed.isneginf().all(-1), end] = 0.0  # nothing can follow, without smoothing: the text ends
         totals = (self.sums[:, :, None] + allowed.view(count, open_, size)).flatten(1)
         # Each open hypothesis can end in one way only, so twice the width holds enough that go on.
         sums, places = _highest(totals, min(2 * how.width, totals.shape[1]))

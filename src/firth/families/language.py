@@ -105,20 +105,29 @@ class LanguageModel:
         known = self.run.record.data["splits"]
         if name not in known:
             raise unknown("split", name, known)
-        found = documents(self.config.data, self.config.seed, cache)[name]
-        part = tokenised(cache, name, found.key, found, self.tokenizer, account=True)
-        if part.key != known[name]:
-            raise FirthError(
-                "the text has changed since the run was trained",
-                where=found.source.describe(),
-                do="restore it, or score the new text with --text",
-            )
-        return part
+        found = self.documents(cache)[name]
+        return tokenised(cache, name, found.key, found, self.tokenizer, account=True)
+
+    def documents(self, cache: Path | None = None) -> dict[str, Documents]:
+        """The splits of the run's own text; refused if it is no longer the one that it was trained on."""
+        known = self.run.record.data["splits"]
+        found = documents(self.config.data, self.config.seed, cache or default_cache())
+        for name, key in known.items():
+            if found[name].key != key:
+                do = "restore it, or give the new text with --text"
+                where = found[name].source.describe()
+                raise FirthError("the text has changed since the run was trained", where=where, do=do)
+        return found
 
     def _other(self, text: str | Iterable[str], cache: Path) -> Split:
         names = str(text).split(",") if isinstance(text, (str, Path)) else (kept(text, cache / "spool"),)
         source = open_source(names, self.config.data, cache / "spool")
         return tokenised(cache, "given", Documents(source).key, source, self.tokenizer, account=True)
+
+    @property
+    def normalised(self) -> bool:
+        """Whether what it says of all texts adds up to one."""
+        return True
 
     # --- scoring ----------------------------------------------------------------------------------------------
 

@@ -32,6 +32,7 @@ from firth.training.loop import Evaluation, Job, autocast, train
 from firth.types import Batch, Cursor
 
 SAMPLE = 40  # tokens that are generated after each evaluation
+PIECE = 1024  # tokens of a row that are read at once where the state is carried
 
 
 @dataclass(frozen=True)
@@ -247,13 +248,14 @@ class NeuralEngine:
     def log_probabilities(self, batch: Batch) -> np.ndarray:
         """Of each target given all before it that the model can look at (batch, time)."""
         tensors = batch.to("cpu")
-        width = tensors.streams["text"].ids.shape[1]
-        limit = min(self.system.backbone.limit or width, width)
-        found, done = [], 0
-        for first in range(0, max(1, width - limit // 2), max(1, limit // 2)):  # the same whatever else is in the batch
-            stop = min(first + limit, width)
+        width, limit = tensors.streams["text"].ids.shape[1], self.system.backbone.limit
+        # The same pieces whatever else is in the batch. Where there is a limit they overlap, else the state is carried.
+        length, step = (limit, max(1, limit // 2)) if limit else (PIECE, PIECE)
+        found, done, state = [], 0, None
+        for first in range(0, max(1, width - length + step), step):
+            stop = min(first + length, width)
             with autocast(self.config.train):
-                values, _ = self.system.surprises(tensors.columns(first, stop))
+                values, state = self.system.surprises(tensors.columns(first, stop), None if limit else state)
             found.append(-values[:, done - stop :].float())
             done = stop
         return torch.cat(found, 1).numpy()

@@ -14,7 +14,7 @@ from firth.types import Batch, State, Tokens
 class NeuralStepper:
     """Reads a token per row, gives log-probabilities of the next; all it remembers is in the state.
 
-    Where the model can look at so many tokens only, it reads the last half of them anew each time they are full."""
+    Where the model can look at so many tokens only, it reads their later half anew each time they are full."""
 
     def __init__(self, system: System, size: int) -> None:
         self.system, self.size = system, size
@@ -38,8 +38,10 @@ class NeuralStepper:
 
     def _read(self, ids: Tensor) -> tuple[Tensor, State]:
         """Read from the start on (rows, time): what comes next, and the state. Only the last tokens that fit count."""
-        limit = self.system.backbone.limit
-        ids = ids[:, -max(1, limit // 2) :] if limit and ids.shape[1] >= limit else ids
+        limit, read = self.system.backbone.limit, ids.shape[1]
+        if limit and read > limit:  # from the same places on as where whole texts are scored
+            half = max(1, limit // 2)
+            ids = ids[:, -(-(read - limit) // half) * half :]
         state = self.system.backbone.start(len(ids), ids.device)
         if ids.shape[1] == 0:
             return torch.empty(len(ids), 0), self._remembering(state, ids)

@@ -10,7 +10,7 @@ from pathlib import Path
 import numpy as np
 
 from firth import api
-from firth.config.schema import System
+from firth.config.schema import Neural, NgramModel, System
 from firth.data.cache import byte_histogram, default_cache
 from firth.data.corpus import documents, make_tokenizer
 from firth.data.sources import kept, open_source, settled
@@ -21,13 +21,14 @@ from firth.metrics.language import ByteModel
 from firth.runs import files
 from firth.runs.progress import Progress, Style, progress
 from firth.uses.editions import levelled
-from firth.uses.models import language_model
+from firth.uses.models import language_model, require_probabilities
 
 PRESET = "ngram-lm"
 SETTINGS = ("tokenizer.model=char", "method.order=8")  # of the default: for any script, as good as others
 DRAWS = 2000  # of the bootstrap
 _FEW = 20  # documents: fewer are cut into pieces to judge chance
 PIECE = 200  # characters
+_LEAST = 10  # pieces: with fewer, draws tell nothing
 _SPLIT = 3  # documents that can be split for training, validation and test
 _UNEQUAL = 2.0  # from this ratio on, authors' amounts of text are told
 
@@ -75,6 +76,8 @@ def train(
     again.
     """
     choice = api.choose(preset or PRESET, [*(() if preset else SETTINGS), *settings])
+    if not isinstance(choice.config, (Neural, NgramModel)):
+        raise FirthError(f"{choice.name} is not a language model", where="--preset", do="try ngram-lm, lstm-lm or gpt")
     configs = {name: _of_author(choice.config, name, texts, level) for name, texts in authors.items()}
     made = _tokenizer(configs, Path(out))
     models, told = {}, progress(style)
@@ -131,6 +134,8 @@ def identify(
     """Judge a text (a name: a file, a folder, …) by the authors' models; fewest bits per byte come first."""
     if len(models) < 2:
         raise FirthError("one author is no choice", do="give at least two with --by or --run")
+    for name, model in models.items():
+        require_probabilities(model, name)
     data = next(iter(models.values())).config.data
     source = open_source([text], data, default_cache() / "spool")
     found = list(levelled(source) if level else source)
@@ -197,6 +202,7 @@ def _candidates(
 
 def _notes(models: Mapping[str, LanguageModel], pieces: int) -> list[str]:
     notes = [f"few documents: chance is judged by {pieces} pieces of {PIECE} characters"] if pieces else []
+    notes += ["so little text says nothing of chance: do not trust the draws"] if 0 < pieces < _LEAST else []
     if len({model.tokenizer.hash for model in models.values()}) > 1:
         notes.append("the authors' models have different tokenizers")
     sizes = {name: sum(model.run.record.data["byte_counts"]) for name, model in models.items()}

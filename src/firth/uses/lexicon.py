@@ -10,7 +10,6 @@ from functools import cached_property
 from pathlib import Path
 
 from firth.data.cache import default_cache
-from firth.data.corpus import documents
 from firth.errors import FirthError
 from firth.families.language import LanguageModel
 from firth.runs import files
@@ -69,7 +68,7 @@ def lexicon(model: LanguageModel, least: int = 2, cache: Path | None = None) -> 
 
 def _counted(model: LanguageModel, cache: Path) -> dict[str, int]:
     counts: Counter[str] = Counter()
-    for document in documents(model.config.data, model.config.seed, cache)["train"]:
+    for document in model.documents(cache)["train"]:
         counts.update(WORD.findall(document))
     return dict(counts.most_common(_MANY))
 

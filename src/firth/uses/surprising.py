@@ -107,13 +107,14 @@ def _row(kind: str, rows: Rows, chances: list[list[float]], end: int) -> dict[st
     """The numbers of a kind of text: of [END], only the probability counts."""
     texts = [[token for token in row if token != end] for row in rows]
     all_chances = [chance for each in chances for chance in each]
-    surprise = -sum(math.log(max(chance, 1e-300)) for chance in all_chances) / len(all_chances)
+    possible = all(chance > 0 for chance in all_chances)
+    surprise = -sum(map(math.log, all_chances)) / len(all_chances) if possible else math.inf
     rates = {f"repeated {order}": _mean([repeated(text, order) for text in texts]) for order in ORDERS}
     return {
         "text": kind,
         "tokens": len(all_chances),
         "mean probability": sum(all_chances) / len(all_chances),
-        "perplexity": math.exp(min(surprise, 700.0)),
+        "perplexity": math.exp(surprise) if surprise < 700.0 else math.inf,
         **rates,
         "distinct 2": distinct(texts, 2),
     }
