@@ -189,3 +189,10 @@ def test_a_ladder_needs_test_text(tmp_path):
     settings = override(Settings(), ["data.text=world:50", "data.test_share=0"])
     with pytest.raises(FirthError, match="no test text"):
         climb.climb(settings, Folder(tmp_path / "out"), Teller("quiet"))
+
+
+def test_held_out_text_that_was_trained_on_is_told(asked, tmp_path):
+    text = str(asked["text"])
+    found = firth.ladder(text, valid=text, test=text, rungs="1-gram,2-gram", out=tmp_path / "out")
+    assert "300 of 300 test documents also stand in the training text" in " ".join(found.notes)
+    assert "--budget" not in found.advice.command  # counts take no time

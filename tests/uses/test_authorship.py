@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 
+import firth
 from firth.data.world import World
 from firth.errors import FirthError
 from firth.uses import authorship
@@ -126,3 +127,12 @@ def test_documents_are_of_one_size_and_nothing_is_lost():
     found = list(levelled(DOCUMENTS))
     assert all(SIZE <= len(each) < 2 * SIZE for each in found[:-1])
     assert " ".join(found).split() == " ".join(DOCUMENTS).replace('"', "'").split()
+
+
+def test_only_models_of_probability_can_judge(models, places, tmp_path):
+    with pytest.raises(FirthError, match="skipgram is not a language model"):
+        train({"a": ["x"], "b": ["y"]}, preset="skipgram", out=tmp_path / "out")
+    text = str(places / "plain.txt")
+    backed_off = firth.train("ngram-lm:tiny", text=text, smoothing="stupid", out=tmp_path / "stupid")
+    with pytest.raises(FirthError, match="no probabilities"):
+        identify({"a": backed_off, "b": models["anne"]}, text)
