@@ -62,7 +62,7 @@ _COST = "The lower and the farther left, the better. Upright lines are 95% inter
 def _advice(found: Ladder) -> str:
     first, *rest = found.advice.sentences
     lines = [f'<p class="first">{escape(first)}</p>', *(f"<p>{escape(text)}</p>" for text in rest)]
-    lines.append(f'<p class="soft">For longer, by itself:</p><code>{escape(found.advice.command)}</code>')
+    lines.append(f'<p class="soft">By itself:</p><code>{escape(found.advice.command)}</code>')
     return f'<div class="advice">{"".join(lines)}</div>'
 
 

@@ -62,14 +62,16 @@ def write_arpa(model: Model, names: Sequence[str], path: str | Path) -> None:
 def _shown(names: Sequence[str], marks: Marks) -> list[str]:
     """Names without blanks, all different; the marks have those of the format."""
     shown = [_BLANKS.sub(_picture, name) or "▁" for name in names]
-    shown = [f"\\{name}" if name in (START, END, UNKNOWN) else name for name in shown]
+    taken = {START, END, UNKNOWN}
+    for place, name in enumerate(shown):
+        while name in taken:
+            name = f"\\{name}"
+        shown[place] = name
+        taken.add(name)
     roles = {marks.unknown: UNKNOWN, marks.end: END, marks.start: START}  # one token may be start and end
     for token, name in roles.items():
         if 0 <= token < len(shown):
             shown[token] = name
-    if len(set(shown)) < len(shown):
-        twice = next(name for name in shown if shown.count(name) > 1)
-        raise FirthError(f"two tokens would both be written {twice!r}", do="name the tokens differently")
     return shown
 
 
