@@ -1,6 +1,8 @@
 """Laws of a trained language model, on small models of its own."""
 
 import math
+import os
+import signal
 from itertools import pairwise
 
 import numpy as np
@@ -9,6 +11,8 @@ import torch
 
 import firth
 from firth.decoding.sample import Sampling
+from firth.runs.progress import Quiet
+from firth.training.guard import Interrupted
 from firth.types import Batch, Tokens
 
 DOCUMENTS = [f"{a} and {b} are {'friends' if (a + b) % 2 else 'strangers'}" for a in range(12) for b in range(12)]
@@ -159,3 +163,27 @@ def test_a_text_longer_than_the_context_is_scored_the_same_in_any_company(tmp_pa
         assert written.log_probability == pytest.approx(float(scores.sum()), rel=1e-4)
     (first,) = model.token_scores([long[:15]], whole=False)
     np.testing.assert_allclose(alone[:15], first, rtol=1e-4, atol=1e-5)
+
+
+class StopAt(Quiet):
+    """Presses Ctrl-C after a step."""
+
+    def __init__(self, at):
+        self.at = at
+
+    def step(self, entry):
+        if entry["step"] == self.at:
+            os.kill(os.getpid(), signal.SIGINT)
+
+
+@pytest.mark.parametrize("preset", ["gpt:tiny", "window-lm:tiny", "gru-lm:tiny"])
+def test_a_stopped_run_goes_on_to_the_same_bytes(preset, tmp_path, monkeypatch):
+    monkeypatch.setenv("FIRTH_CACHE", str(tmp_path / "cache"))
+    settings = {"train.budget": "9 steps", "train.evaluate": 4, "backbone.dropout": 0.1, "batching.length": 16}
+    asked = {"text": DOCUMENTS, "settings": settings, "width": 16, "batch": 4, "threads": 1}
+    firth.train(preset, out=tmp_path / "whole", **asked)
+    with pytest.raises(Interrupted):
+        firth.train(preset, out=tmp_path / "stopped", progress=StopAt(5), **asked)
+    firth.resume(tmp_path / "stopped")
+    one, other = ((tmp_path / name / "model.safetensors").read_bytes() for name in ("whole", "stopped"))
+    assert one == other
