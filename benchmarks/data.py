@@ -12,7 +12,6 @@ import gzip
 import json
 import lzma
 import os
-import statistics
 import tempfile
 import time
 from collections.abc import Callable, Iterator
@@ -23,6 +22,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from firth.data.formats import FORMATS
+from sides import row, timed
 
 CONLLU = 3.0  # times the peer's speed
 SENTENCES = 20_000  # a second, with all layers
@@ -97,26 +97,6 @@ READS = {
 }
 
 # --- the rows ---
-
-
-def row(name: str, ours: float, peer: float | None, target: float | None, unit: str, faster: bool = True) -> dict:
-    """A line of the table; a ratio over 1 means that ours is better. `faster`: more is better."""
-    ratio = None if peer is None else ours / peer if faster else peer / ours
-    shown = [f"{ours:12.2f}", f"{peer:12.2f}" if peer is not None else " " * 11 + "-"]
-    end = f"{ratio:8.2f}  (target {target})" if ratio is not None and target else f"{ratio:8.2f}" if ratio else ""
-    print(f"{name:34} {shown[0]} {shown[1]} {unit:>12} {end}", flush=True)
-    return {"name": name, "ours": ours, "peer": peer, "ratio": ratio, "target": target, "unit": unit}
-
-
-def timed(*works: Callable[[], Any], rounds: int) -> list[float]:
-    """The median time of each, by turns."""
-    times: list[list[float]] = [[] for _ in works]
-    for _ in range(rounds):
-        for work, found in zip(works, times, strict=True):
-            began = time.perf_counter()
-            work()
-            found.append(time.perf_counter() - began)
-    return [statistics.median(found) for found in times]
 
 
 def drain(records: Iterator[Any]) -> int:

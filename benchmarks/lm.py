@@ -14,11 +14,9 @@ import itertools
 import json
 import math
 import os
-import statistics
 import subprocess
 import sys
 import tempfile
-import time
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -26,6 +24,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 import neural
+from sides import row, timed
 
 ORDER = 5
 THREADS = 2
@@ -47,26 +46,6 @@ class Asked(NamedTuple):
 
 
 # --- the rows ---
-
-
-def row(name: str, ours: float, peer: float | None, target: float | None, unit: str, faster: bool = True) -> dict:
-    """A line of the table; a ratio over 1 means that ours is better. `faster`: more is better."""
-    ratio = None if peer is None else ours / peer if faster else peer / ours
-    shown = [f"{ours:14,.1f}", f"{peer:14,.1f}" if peer is not None else f"{'-':>14}"]
-    end = "" if ratio is None else f"{ratio:8.2f}" + (f"  (target {target})" if target else "")
-    print(f"{name:40} {shown[0]} {shown[1]} {unit:>11} {end}", flush=True)
-    return {"name": name, "ours": ours, "peer": peer, "ratio": ratio, "target": target, "unit": unit}
-
-
-def timed(*works: Callable[[], Any], rounds: int) -> list[float]:
-    """The median time of each, by turns."""
-    times: list[list[float]] = [[] for _ in works]
-    for _ in range(rounds):
-        for work, found in zip(works, times, strict=True):
-            began = time.perf_counter()
-            work()
-            found.append(time.perf_counter() - began)
-    return [statistics.median(found) for found in times]
 
 
 def lines_of(path: Path) -> list[str]:
