@@ -95,6 +95,17 @@ def make_tokenizer(config: schema.Tokenizer, train: Iterable[str]) -> Tokenizer:
     return Tokenizer.train(config, train).with_specials()
 
 
+def read_text(
+    config: schema.Neural | schema.NgramModel, ready: Tokenizer | None, cache: Path, say: Callable[[str], None]
+) -> tuple[Tokenizer, dict[str, Split]]:
+    """The text of a configuration as tokens, by a tokenizer that is ready or trained now."""
+    say(f"reading {', '.join(config.data.text)}")
+    found = documents(config.data, config.seed, cache)
+    tokenizer = ready or make_tokenizer(config.tokenizer, found["train"])
+    say(f"tokenizer: {tokenizer.kind}, {tokenizer.size:,} tokens")
+    return tokenizer, tokenise(found, tokenizer, cache, say)
+
+
 def tokenise(
     found: Mapping[str, Documents], tokenizer: Tokenizer, cache: Path, say: Callable[[str], None]
 ) -> dict[str, Split]:

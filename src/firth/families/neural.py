@@ -12,7 +12,7 @@ from firth.build import System, build
 from firth.config import schema
 from firth.data.batching import Batches, batches, context, reading
 from firth.data.cache import Split
-from firth.data.corpus import documents, make_tokenizer, tokenise
+from firth.data.corpus import read_text
 from firth.errors import FirthError
 from firth.families.given import put_vectors
 from firth.families.language import LanguageModel
@@ -120,11 +120,7 @@ def _begin(order: Order, run: Run) -> None:
 
 def _prepare(order: Order, config: schema.Neural, run: Run | None) -> Prepared:
     say = order.progress.say if run is None else (lambda _: None)
-    say(f"reading {', '.join(config.data.text)}")
-    found = documents(config.data, config.seed, order.cache)
-    tokenizer = run.tokenizer("text") if run else make_tokenizer(config.tokenizer, found["train"])
-    say(f"tokenizer: {tokenizer.kind}, {tokenizer.size:,} tokens")
-    splits = tokenise(found, tokenizer, order.cache, say)
+    tokenizer, splits = read_text(config, run.tokenizer("text") if run else None, order.cache, say)
     if "valid" not in splits:
         raise FirthError("no validation text", do="set data.valid_share above 0, or give --valid")
     system = build(config, tokenizer.size)

@@ -15,7 +15,7 @@ from firth.config import schema
 from firth.counts import ngram
 from firth.counts.ngram.model import read_note
 from firth.data.cache import Split
-from firth.data.corpus import documents, make_tokenizer, tokenise
+from firth.data.corpus import read_text
 from firth.errors import FirthError, unknown
 from firth.families import passes as shared
 from firth.families.language import LanguageModel
@@ -61,11 +61,7 @@ def _prepare(order: Order) -> Prepared:
     config, say = (run.record.config, lambda _: None) if began else (order.config, order.progress.say)
     if began and not run.record.data["splits"]:
         raise FirthError("this model was imported, not trained", where=run.path, do="firth import makes it anew")
-    say(f"reading {', '.join(config.data.text)}")
-    found = documents(config.data, config.seed, order.cache)
-    tokenizer = run.tokenizer("text") if began else make_tokenizer(config.tokenizer, found["train"])
-    say(f"tokenizer: {tokenizer.kind}, {tokenizer.size:,} tokens")
-    splits = tokenise(found, tokenizer, order.cache, say)
+    tokenizer, splits = read_text(config, run.tokenizer("text") if began else None, order.cache, say)
     if began:
         shared.require_same_text(run, splits)
     return Prepared(config, tokenizer, splits)
