@@ -8,6 +8,7 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
+from firth.backbones.encdec import EncoderDecoderBackbone
 from firth.backbones.recurrent import RecurrentBackbone
 from firth.backbones.transformer import TransformerBackbone
 from firth.backbones.window import WindowBackbone
@@ -17,6 +18,7 @@ from firth.errors import FirthError
 from firth.heads.language import LanguageHead
 from firth.nn.inputs import TokenEmbedding
 from firth.objectives.causal import Causal
+from firth.objectives.masked import Masked
 from firth.types import Batch, Encoded, State, Term
 
 INPUTS = {schema.TokenInput: TokenEmbedding}
@@ -24,9 +26,10 @@ BACKBONES = {
     schema.Recurrent: RecurrentBackbone,
     schema.Window: WindowBackbone,
     schema.Transformer: TransformerBackbone,
+    schema.EncoderDecoder: EncoderDecoderBackbone,
 }
 HEADS = {schema.LanguageHead: LanguageHead}
-OBJECTIVES = {schema.Causal: Causal}
+OBJECTIVES = {schema.Causal: Causal, schema.Masked: Masked}
 
 
 class System(nn.Module):
@@ -34,40 +37,51 @@ class System(nn.Module):
 
     def __init__(self, config: schema.Neural, vocabulary: int) -> None:
         super().__init__()
-        width = config.input.width or config.backbone.width
+        backbone = _fitted(config)
+        width = config.input.width or _width(backbone)
         self.input = INPUTS[type(config.input)](config.input, vocabulary, width)
-        self.backbone = BACKBONES[type(config.backbone)](_fitted(config), width)
+        self.backbone = BACKBONES[type(config.backbone)](backbone, width)
         self.head = HEADS[type(config.head)](config.head, vocabulary, self.backbone.width, width)
-        self.objective = OBJECTIVES[type(config.objective)](config.objective)
+        self.objective = OBJECTIVES[type(config.objective)](config, self.backbone.width)
         if self.backbone.looks_ahead and not self.objective.may_look_ahead:
             what = "a network that reads both ways cannot predict the next token"
             raise FirthError(what, where=self.backbone.looks_ahead, do="set it to left")
 
     def encode(self, batch: Batch, state: State | None = None) -> Encoded:
-        """States of the text stream, and what is carried on."""
-        tokens = batch.streams["text"]
-        return self.backbone(self.input(tokens), tokens, state)
+        """States of the streams that the backbone reads, and what is carried on."""
+        streams = [batch.streams[name] for name in self.backbone.streams]
+        return self.backbone(*(part for tokens in streams for part in (self.input(tokens), tokens)), state)
+
+    @property
+    def table(self) -> Tensor:
+        """The input's table, for tied heads."""
+        return self.input.weight
 
     def forward(self, batch: Batch, state: State | None = None) -> tuple[list[Term], State | None]:
         """The terms of the loss, and the state for the batch that goes on from this one."""
-        encoded = self.encode(batch, state)
-        return self.objective.terms(encoded, batch, self.head, self.input.weight), encoded.state
+        return self.objective.terms(self, batch, state)
 
     def surprises(self, batch: Batch, state: State | None = None) -> tuple[Tensor, State | None]:
         """-log p of each target (batch, time) without gradients, and the state for the batch that goes on."""
         encoded = self.encode(batch, state)
-        return self.head.surprises(encoded.states, batch.targets["text"].values, self.input.weight), encoded.state
+        return self.head.surprises(encoded.states, batch.targets["text"].values, self.table), encoded.state
 
     def log_probabilities(self, states: Tensor) -> Tensor:
         """Of the next token at every position."""
-        return self.head.log_probabilities(states, self.input.weight)
+        return self.head.log_probabilities(states, self.table)
 
 
 def _fitted(config: schema.Neural) -> Any:
-    """The backbone's configuration, its context as long as the rows that it is to read."""
-    backbone, batching = config.backbone, config.batching
-    if not isinstance(backbone, schema.Transformer):
-        return backbone
+    """The backbone's configuration, the context of Transformers as long as the rows that they are to read."""
+    backbone = config.backbone
+    if isinstance(backbone, schema.EncoderDecoder):
+        parts = {name: _reaching(getattr(backbone, name), config) for name in ("encoder", "decoder")}
+        return replace(backbone, **parts)
+    return _reaching(backbone, config) if isinstance(backbone, schema.Transformer) else backbone
+
+
+def _reaching(backbone: schema.Transformer, config: schema.Neural) -> schema.Transformer:
+    batching = config.batching
     if isinstance(batching, schema.Contiguous):
         what = "a Transformer carries nothing from batch to batch"
         raise FirthError(what, where="batching", do="set batching.kind=windows")
@@ -75,6 +89,10 @@ def _fitted(config: schema.Neural) -> Any:
         what = f"backbone.context = {backbone.context} is shorter than batching.length = {batching.length}"
         raise FirthError(what, do="raise the first, or set it to 0")
     return replace(backbone, context=backbone.context or batching.length)
+
+
+def _width(backbone: Any) -> int:
+    return backbone.encoder.width if isinstance(backbone, schema.EncoderDecoder) else backbone.width
 
 
 def build(config: schema.Neural, vocabulary: int) -> System:

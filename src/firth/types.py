@@ -35,6 +35,8 @@ class Tokens:
     ids: Array
     mask: Array  # True = real
     document: Array | None = None  # packing: tokens see only tokens of the same number
+    segment: Array | None = None  # 0, 1: first or second sentence
+    prefix: Array | None = None  # True = in the part of the row that all of it may see
 
 
 @dataclass(frozen=True)

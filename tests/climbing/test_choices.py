@@ -12,7 +12,7 @@ from firth.config import schema
 from firth.errors import FirthError
 from firth.presets import PRESETS
 
-TOKENIZER = schema.Tokenizer(model="word", size=500, lower="yes", file="/somewhere/tokenizer.json")
+TOKENIZER = schema.Tokenizer(model="word", size=500, lower="yes", split="whitespace", file="/somewhere/tokenizer.json")
 
 
 def test_neural_rungs_share_the_time_that_n_grams_leave():

@@ -1,5 +1,7 @@
 """Laws of the causal objective."""
 
+from types import SimpleNamespace
+
 import numpy as np
 import torch
 
@@ -17,18 +19,20 @@ def example(rows=4, time=5):
 
 
 def test_counts_are_the_weights_of_numpy_and_of_torch_arrays():
-    objective, batch = Causal(schema.Causal()), example()
+    objective, batch = Causal(schema.Neural(), 6), example()
     expected = {"tokens": float(batch.targets["text"].weight.sum())}
     assert objective.counts(batch) == objective.counts(batch.to()) == expected
 
 
 def test_two_micro_batches_are_one_batch():
-    objective, batch = Causal(schema.Causal()), example().to()
+    objective, batch = Causal(schema.Neural(), 6), example().to()
     head = LanguageHead(schema.LanguageHead(tied=False), 9, 6, 6)
     states = torch.randn(4, 5, 6)
 
     def terms(start, stop):
-        return objective.terms(Encoded(states[start:stop], None), batch.rows(start, stop), head, None)
+        part = batch.rows(start, stop)
+        system = SimpleNamespace(encode=lambda *_: Encoded(states[start:stop], None), head=head, table=None)
+        return objective.terms(system, part, None)[0]
 
     (whole,), (first,), (second,) = terms(0, 4), terms(0, 1), terms(1, 4)
     assert (whole.name, whole.weight) == ("tokens", 1.0)

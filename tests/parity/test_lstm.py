@@ -1,5 +1,7 @@
 """Our language model is the plain PyTorch one: the same outputs and gradients for the same weights."""
 
+from types import SimpleNamespace
+
 import pytest
 import torch
 from torch import nn
@@ -62,7 +64,8 @@ def test_the_whole_model_has_the_loss_and_gradients_of_plain_torch(tied, table_w
     weight = torch.randint(2, (ROWS, TIME)).float()
     batch = Batch({"text": Tokens(ids, torch.ones(ROWS, TIME))}, {"text": Target(values, weight)})
     encoded = backbone(embed(batch.streams["text"]), batch.streams["text"])
-    (term,) = Causal(schema.Causal()).terms(encoded, batch, head, embed.weight)
+    system = SimpleNamespace(encode=lambda *_: encoded, head=head, table=embed.weight)
+    (term,), _ = Causal(schema.Neural(), 6).terms(system, batch, None)
     loss = term.sum / term.count
     loss.backward()
     expected, gradients = plain_gradients(model, ids, values, weight)

@@ -55,9 +55,9 @@ def copy_gpt2(theirs, ours):
     ours.backbone.positions.weight.copy_(theirs.wpe.weight)
     for block, other in zip(ours.backbone.blocks, theirs.h, strict=True):
         pairs = [
-            (block.attention_norm, other.ln_1), (block.feedforward_norm, other.ln_2),
-            (block.attention.inputs, other.attn.c_attn), (block.attention.output, other.attn.c_proj),
-            (block.feedforward.input, other.mlp.c_fc), (block.feedforward.output, other.mlp.c_proj),
+            (block.attention.before, other.ln_1), (block.feedforward.before, other.ln_2),
+            (block.attention.inner.inputs, other.attn.c_attn), (block.attention.inner.output, other.attn.c_proj),
+            (block.feedforward.inner.input, other.mlp.c_fc), (block.feedforward.inner.output, other.mlp.c_proj),
         ]  # fmt: skip
         for mine, his in pairs:  # GPT-2 keeps its matrices transposed
             mine.weight.copy_(his.weight.T if his.weight.dim() == 2 else his.weight)
@@ -78,10 +78,10 @@ def test_a_block_equals_torchs_encoder_layer(norm_at):
     block = ours.blocks[0]
     with torch.no_grad():
         for mine, his in (
-            (block.attention.inputs.weight, theirs.self_attn.in_proj_weight),
-            (block.attention.output.weight, theirs.self_attn.out_proj.weight),
-            (block.feedforward.input.weight, theirs.linear1.weight),
-            (block.feedforward.output.weight, theirs.linear2.weight),
+            (block.attention.inner.inputs.weight, theirs.self_attn.in_proj_weight),
+            (block.attention.inner.output.weight, theirs.self_attn.out_proj.weight),
+            (block.feedforward.inner.input.weight, theirs.linear1.weight),
+            (block.feedforward.inner.output.weight, theirs.linear2.weight),
         ):
             mine.copy_(his)
         for part in (theirs.self_attn.in_proj_bias, theirs.self_attn.out_proj.bias, theirs.linear1.bias):
@@ -96,7 +96,11 @@ def test_a_block_equals_torchs_encoder_layer(norm_at):
     torch.testing.assert_close(found[text.mask], wanted[text.mask], atol=1e-5, rtol=1e-5)
 
 
-OPTIONS = list(itertools.product(["pre", "post"], ["learned", "sinusoidal", "rotary", "none"], ["layer", "rms"]))
+OPTIONS = list(
+    itertools.product(
+        ["pre", "post", "sandwich"], ["learned", "sinusoidal", "rotary", "alibi", "t5", "none"], ["layer", "rms"]
+    )
+)
 
 
 @pytest.mark.parametrize(("norm_at", "positions", "norm"), OPTIONS)

@@ -13,6 +13,7 @@ from firth.types import Encoded, State, Tokens
 class RecurrentBackbone(nn.Module):
     """States of a recurrent network. Padding comes last, so no real position's state depends on it."""
 
+    streams = ("text",)
     limit = 0  # tokens that it can be given: any number
 
     def __init__(self, config: Recurrent, input_width: int):

@@ -13,6 +13,7 @@ class WindowBackbone(nn.Module):
     """tanh(the vectors of the last `words` tokens, each with its own matrix); directly connected, these vectors too."""
 
     looks_ahead = ""
+    streams = ("text",)
     limit = 0  # tokens that it can be given: any number
 
     def __init__(self, config: Window, input_width: int):

@@ -34,6 +34,7 @@ def ladder(
     tokenizer: Annotated[str | None, typer.Option(help="auto, char, byte, word, bpe, byte-bpe, …")] = None,
     vocabulary: Annotated[str | None, typer.Option(help="Tokens; by the size of the text if not given.")] = None,
     lower: Annotated[str | None, typer.Option(help="no, yes or turkish.")] = None,
+    split: Annotated[str | None, typer.Option(help="words, or whitespace if the text is cut already.")] = None,
     precision: Annotated[str | None, typer.Option(help="float32 or bf16.")] = None,
     threads: Annotated[str | None, typer.Option(help="Of the processor; all if not given.")] = None,
     seed: Annotated[str | None, typer.Option(help="Of splits, start values and samples.")] = None,
@@ -47,7 +48,7 @@ def ladder(
 
     given = {"text": text, "valid": valid, "test": test, "document": document, "encoding": encoding, "errors": errors,
              "budget": budget, "rungs": rungs, "tokenizer": tokenizer, "vocabulary": vocabulary, "lower": lower,
-             "precision": precision, "threads": threads, "seed": seed}  # fmt: skip
+             "split": split, "precision": precision, "threads": threads, "seed": seed}  # fmt: skip
     words = {name: value for name, value in given.items() if value is not None}
     try:
         found = firth.ladder(out=out, progress="quiet" if quiet or as_json else "auto", **words)

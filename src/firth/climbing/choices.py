@@ -66,6 +66,7 @@ def command(
             words += [f"--{flag}", ",".join(value) if isinstance(value, list) else value]
     words += ["--tokenizer", tokenizer.model, "--vocabulary", str(tokenizer.size)]
     words += ["--lower", tokenizer.lower] if tokenizer.lower != "no" else []
+    words += ["--set", f"tokenizer.split={tokenizer.split}"] if tokenizer.split != "words" else []
     size = preset.partition(":")[2]
     dropout = fitting_dropout(rung, size, parse(budget), tokens) if rung.neural and ":" not in name else ()
     changed = (*rung.settings, *dropout)

@@ -140,7 +140,8 @@ def _wanted(settings: Settings, texts: Iterable[str]) -> schema.Tokenizer:
     size = 0 if vocabulary and model != "auto" else sum(len(text.encode()) for text in texts)
     if model == "auto":
         model = "char" if size < _BY_CHARACTER else "byte-bpe"
-    return schema.Tokenizer(model=model, size=vocabulary or _fitting(model, size), lower=settings.lower)
+    size = vocabulary or _fitting(model, size)
+    return schema.Tokenizer(model=model, size=size, lower=settings.lower, split=settings.split)
 
 
 def _fitting(model: str, size: int) -> int:

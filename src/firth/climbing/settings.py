@@ -22,6 +22,7 @@ class Settings:
     tokenizer: Literal["auto", "char", "byte", "word", "bpe", "byte-bpe", "wordpiece", "unigram"] = "auto"
     vocabulary: int = bounded(0, least=0)  # 0: more for more text
     lower: Literal["no", "yes", "turkish"] = "no"
+    split: Literal["words", "whitespace"] = "words"  # whitespace: where the text is cut into words already
     rungs: tuple[str, ...] = USUAL
     budget: str = "2m"  # time for all rungs together, or steps or epochs of each neural one
     precision: Literal["float32", "bf16"] = "float32"
@@ -37,7 +38,8 @@ SHORT = {
     "document": "data.document",
     "encoding": "data.encoding",
     "errors": "data.errors",
-    **{name: name for name in ("tokenizer", "vocabulary", "lower", "rungs", "budget", "precision", "threads", "seed")},
+    **{name: name for name in ("tokenizer", "vocabulary", "lower", "split", "rungs", "budget", "precision", "threads")},
+    "seed": "seed",
 }
 
 

@@ -76,7 +76,18 @@ class Windows:
     stride: int = bounded(0, least=0)  # tokens from one to the next where text is scored; 0: half a length
 
 
-Batching = Contiguous | Bucketed | Packed | Windows
+@dataclass(frozen=True)
+class Framed:
+    """Pieces of documents, each between [CLS] and [SEP], side by side in rows of one length; marks tell them apart."""
+
+    kind: ClassVar[str] = "framed"
+    rows: int = bounded(16, least=1)
+    length: int = bounded(128, least=8)
+    # next: a piece is two segments, the second of which goes on from the first or, as often, comes from elsewhere
+    pairs: Literal["none", "next"] = "none"
+
+
+Batching = Contiguous | Bucketed | Packed | Windows | Framed
 
 
 # --- model --------------------------------------------------------------------------------------------------------
@@ -92,6 +103,7 @@ class TokenInput:
     spread: float = bounded(0.1, least=0.0)  # start values are uniform in ±spread
     vectors: str = ""  # a file or run of word vectors: words that it has start from them
     frozen: bool = False  # vectors stay as they start
+    segments: int = bounded(0, least=0)  # kinds of segments that have a vector, added to their tokens'; BERT: 2
 
 
 @dataclass(frozen=True)
@@ -133,17 +145,33 @@ class Transformer:
     width: int = bounded(256, least=1)
     depth: int = bounded(4, least=1)
     heads: int = bounded(4, least=1)
+    head_width: int = bounded(0, least=0)  # 0: the heads share the width
     inner: int = bounded(0, least=0)  # width of the feed-forward layers; 0: four times the width
     activation: Literal["gelu", "gelu-tanh", "relu", "silu"] = "gelu-tanh"
+    gated: bool = False  # feed-forward: one product opens or shuts another (Shazeer 2020)
     norm: Literal["layer", "rms"] = "layer"
-    norm_at: Literal["pre", "post"] = "pre"  # before each part, with one more at the end; or after adding it
-    positions: Literal["learned", "sinusoidal", "rotary", "none"] = "learned"
+    # pre: before each part, with one more at the end; post: after adding it; sandwich: before and after each part
+    norm_at: Literal["pre", "post", "sandwich"] = "pre"
+    norm_input: bool = False  # a norm of the first vectors too, places included (BERT)
+    epsilon: float = bounded(1e-5, above=0.0)  # of the norms
+    positions: Literal["learned", "sinusoidal", "rotary", "alibi", "t5", "none"] = "learned"
     context: int = bounded(0, least=0)  # tokens it can look at; 0: as many as a row of a batch has
-    sees: Literal["left", "all"] = "left"
+    sees: Literal["left", "all", "prefix"] = "left"  # prefix: all of the first part of a row, then only what is left
+    window: int = bounded(0, least=0)  # tokens on each side that are seen; 0: any number
     bias: bool = True
+    scaled: bool = True  # scores are divided by the root of a head's width
     dropout: float = bounded(0.0, least=0.0, most=0.95)  # of the first vectors and of what each part adds
     attention_dropout: float = bounded(0.0, least=0.0, most=0.95)  # of the attention's weights
     spread: float = bounded(0.02, least=0.0)  # start values are normal with it; what adds to the sum starts smaller
+
+
+@dataclass(frozen=True)
+class EncoderDecoder:
+    """A Transformer that reads the source, and one that writes the target, looking at what the first has read."""
+
+    kind: ClassVar[str] = "encoder-decoder"
+    encoder: Transformer = field(default_factory=lambda: Transformer(sees="all"))
+    decoder: Transformer = field(default_factory=Transformer)
 
 
 @dataclass(frozen=True)
@@ -153,6 +181,8 @@ class LanguageHead:
     kind: ClassVar[str] = "language"
     tied: bool = True  # the output matrix is the input embedding (Press and Wolf 2017)
     bias: bool = True
+    transform: bool = False  # a layer, bent and normed, before the output matrix (BERT)
+    scaled: bool = False  # states are divided by the root of their width first (T5)
 
 
 @dataclass(frozen=True)
@@ -160,6 +190,20 @@ class Causal:
     """Predict each token from those before it."""
 
     kind: ClassVar[str] = "causal"
+
+
+@dataclass(frozen=True)
+class Masked:
+    """Predict hidden tokens from all others (Devlin et al. 2019)."""
+
+    kind: ClassVar[str] = "masked"
+    share: float = bounded(0.15, above=0.0, most=0.95)  # of the tokens that are to be predicted, of which …
+    hidden: float = bounded(0.8, least=0.0, most=1.0)  # … so many show [MASK], …
+    random: float = bounded(0.1, least=0.0, most=1.0)  # … so many any token, and the others themselves
+    # always: other tokens are hidden each time; else a row has so many masks that take turns (BERT: 10)
+    redraw: Literal["always", "in-turn"] = "always"
+    masks: int = bounded(10, least=1)  # in-turn
+    next_sentence: bool = False  # predict too whether the second segment goes on from the first; batching.pairs = next
 
 
 # --- training -----------------------------------------------------------------------------------------------------
@@ -214,9 +258,9 @@ class Neural:
     tokenizer: Tokenizer = field(default_factory=Tokenizer)
     batching: Batching = field(default_factory=Contiguous)
     input: TokenInput = field(default_factory=TokenInput)
-    backbone: Recurrent | Window | Transformer = field(default_factory=Recurrent)
+    backbone: Recurrent | Window | Transformer | EncoderDecoder = field(default_factory=Recurrent)
     head: LanguageHead = field(default_factory=LanguageHead)
-    objective: Causal = field(default_factory=Causal)
+    objective: Causal | Masked = field(default_factory=Causal)
     train: Train = field(default_factory=Train)
     seed: int = bounded(1, least=0, most=2**63 - 1)
 

@@ -9,14 +9,13 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
 
-from firth.config import from_dict, schema
-from firth.data.cache import Split, byte_histogram, default_cache, tokenised
-from firth.data.corpus import Documents, documents
-from firth.data.sources import kept, open_source
-from firth.errors import FirthError, unknown
+from firth.config import from_dict
+from firth.data.cache import Split, byte_histogram
+from firth.errors import FirthError
 from firth.families import answering
+from firth.families.texts import TextModel
 from firth.metrics.language import ByteModel, bits_per_byte, perplexity
-from firth.metrics.score import Score, signature
+from firth.metrics.score import Score
 from firth.runs.folder import Run
 from firth.text.special import Special
 from firth.text.tokenizer import Tokenizer
@@ -29,6 +28,7 @@ if TYPE_CHECKING:  # late: they import torch, which scoring need not have
     from firth.text.spelling import Spelling
 
 _TOKENS_AT_ONCE = 4096  # scored together, padding counted
+_SAMPLE = 40  # tokens that are generated after each evaluation
 
 
 class Engine(Protocol):
@@ -44,12 +44,14 @@ class Engine(Protocol):
         """Of each target given all before it (batch, time); rows stand alone."""
 
 
-class LanguageModel:
+class LanguageModel(TextModel):
     """A trained language model: what `firth.load` gives for one."""
 
+    metric = "perplexity"
+
     def __init__(self, run: Run, tokenizer: Tokenizer, engine: Engine, context: str) -> None:
-        self.run, self.tokenizer, self._engine, self._context = run, tokenizer, engine, context
-        self.config: schema.Neural = run.record.config
+        super().__init__(run, tokenizer, context, engine.precision)
+        self._engine = engine
 
     # --- the yardstick ----------------------------------------------------------------------------------------
 
@@ -59,16 +61,11 @@ class LanguageModel:
         """Perplexity and bits per byte: of a split of the run's own text, or of other text (a name or documents)."""
         part = self.part(text, split, cache)
         nats = float(self.surprises(part).sum(dtype=np.float64))
-        signed = signature(self._signature(part))
+        signed = self._signature(part)
         return [
             Score("perplexity", perplexity(nats, part.tally.tokens), signed),
             Score("bits_per_byte", self._bits_per_byte(nats, part), signed),
         ]
-
-    def part(self, text: str | Iterable[str] | None = None, split: str = "test", cache: Path | None = None) -> Split:
-        """A split of the run's own text, or other text, tokenised."""
-        cache = cache or default_cache()
-        return self._split(split, cache) if text is None else self._other(text, cache)
 
     def surprises(self, part: Split) -> np.ndarray:
         """-log p in nats of every token of a split, [END] of each document included."""
@@ -91,38 +88,6 @@ class LanguageModel:
         spelling = ByteModel(self.run.record.data["byte_counts"])
         extra = spelling.nats(part.tally.unknown, part.tally.unknown_count)
         return bits_per_byte(nats + extra, part.tally.bytes)
-
-    def _signature(self, part: Split) -> dict[str, object]:
-        return {
-            "tok": f"{self.tokenizer.kind}/{self.tokenizer.hash[:8]}",
-            "ctx": self._context,
-            "split": part.name,
-            "data": part.key[:8],
-            "prec": self._engine.precision,
-        }
-
-    def _split(self, name: str, cache: Path) -> Split:
-        known = self.run.record.data["splits"]
-        if name not in known:
-            raise unknown("split", name, known)
-        found = self.documents(cache)[name]
-        return tokenised(cache, name, found.key, found, self.tokenizer, account=True)
-
-    def documents(self, cache: Path | None = None) -> dict[str, Documents]:
-        """The splits of the run's own text; refused if it is no longer the one that it was trained on."""
-        known = self.run.record.data["splits"]
-        found = documents(self.config.data, self.config.seed, cache or default_cache())
-        for name, key in known.items():
-            if found[name].key != key:
-                do = "restore it, or give the new text with --text"
-                where = found[name].source.describe()
-                raise FirthError("the text has changed since the run was trained", where=where, do=do)
-        return found
-
-    def _other(self, text: str | Iterable[str], cache: Path) -> Split:
-        names = str(text).split(",") if isinstance(text, (str, Path)) else (kept(text, cache / "spool"),)
-        source = open_source(names, self.config.data, cache / "spool")
-        return tokenised(cache, "given", Documents(source).key, source, self.tokenizer, account=True)
 
     @property
     def normalised(self) -> bool:
@@ -263,6 +228,16 @@ class LanguageModel:
 
     def _prompt(self, text: str) -> list[int]:
         return [self.tokenizer.special.start, *self.tokenizer.ids(text)]
+
+    # --- a look at it while it is trained ---------------------------------------------------------------------
+
+    def sample(self) -> str:
+        """What it would say now."""
+        return self.generate(length=_SAMPLE, temperature=0.8)[0]
+
+    def samples(self, seed: int) -> list[str]:
+        """What it says in the report."""
+        return self.generate(length=60, count=3, temperature=0.8, seed=seed)
 
     # --- the command line -------------------------------------------------------------------------------------
 

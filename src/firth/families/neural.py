@@ -5,19 +5,20 @@ from __future__ import annotations
 import json
 from dataclasses import dataclass, replace
 
-import numpy as np
 import torch
 
 from firth.build import System, build
 from firth.config import schema
-from firth.data.batching import Batches, batches, context, reading
+from firth.data.batching import Batches, batches
 from firth.data.cache import Split
 from firth.data.corpus import read_text
+from firth.data.corrupt import corrupted
 from firth.errors import FirthError
+from firth.families.causal import causal_model
 from firth.families.given import put_vectors
 from firth.families.language import LanguageModel
+from firth.families.masked import MaskedModel
 from firth.families.order import Order
-from firth.families.stepper import NeuralStepper
 from firth.metrics.language import perplexity
 from firth.report.page import write_report
 from firth.runs import checkpoints
@@ -28,11 +29,12 @@ from firth.text.tokenizer import Tokenizer
 from firth.training.calibrate import Pace, Plan, measure, needed, plan, resolve
 from firth.training.checkpoint import load_model
 from firth.training.devices import Devices, devices, has_bf16, machine
-from firth.training.loop import Evaluation, Job, autocast, train
-from firth.types import Batch, Cursor
+from firth.training.loop import Evaluation, Job, train
+from firth.types import Cursor, Term
 
-SAMPLE = 40  # tokens that are generated after each evaluation
-PIECE = 1024  # tokens of a row that are read at once where the state is carried
+Model = LanguageModel | MaskedModel
+# What a trained system can do is a matter of what it has learned.
+MODELS = {schema.Causal: causal_model, schema.Masked: MaskedModel}
 
 
 @dataclass(frozen=True)
@@ -46,10 +48,12 @@ class Prepared:
 
     def batches(self, name: str) -> Batches:
         """Batches of a split as configured."""
-        return batches(self.config.batching, self.splits[name], self.tokenizer.special, self.config.seed)
+        config = self.config
+        whole = batches(config.batching, self.splits[name], self.tokenizer.special, config.seed)
+        return corrupted(whole, config.objective, self.tokenizer, config.seed)
 
 
-def fit(order: Order) -> LanguageModel:
+def fit(order: Order) -> Model:
     """Train into the run folder, or go on with what is there; then score the test split and write the report."""
     with devices(order.config.train) as place:
         kept = order.run.lock() if place.leads else None
@@ -175,30 +179,31 @@ class Validation:
     def __init__(self, prepared: Prepared, run: Run) -> None:
         self.system, self.limit = prepared.system, prepared.config.train.evaluate_batches
         self.batches = prepared.batches("valid")
-        engine = NeuralEngine(prepared.system, prepared.config, prepared.tokenizer)
-        self.model = LanguageModel(run, prepared.tokenizer, engine, engine.context)
+        self.model = MODELS[type(prepared.config.objective)](run, prepared.tokenizer, prepared.system)
 
     def __call__(self) -> Evaluation:
-        nats, tokens = total_nats(self.system, self.batches, self.limit)
-        (sample,) = self.model.generate(length=SAMPLE, temperature=0.8)
-        return Evaluation(nats / tokens, "perplexity", perplexity(nats, tokens), sample)
+        found = totals(self.system, self.batches, self.limit)
+        loss = sum(term.weight * term.sum / term.count for term in found.values())
+        told = found[self.system.objective.yardstick]
+        return Evaluation(loss, self.model.metric, perplexity(told.sum, told.count), self.model.sample())
 
 
 @torch.no_grad()
-def total_nats(system: System, parts: Batches, limit: int = 0) -> tuple[float, float]:
-    """The negative log-likelihood of a split and its token count, the state carried from batch to batch."""
-    nats, tokens, state = 0.0, 0.0, None
+def totals(system: System, parts: Batches, limit: int = 0) -> dict[str, Term]:
+    """The terms of the loss over a split, added up, the state carried from batch to batch."""
+    found: dict[str, Term] = {}
+    state = None
     for index, batch in enumerate(parts.once()):
         if limit and index == limit:
             break
         terms, state = system(batch.to("cpu"), None if batch.fresh else state)
-        (term,) = (term for term in terms if term.name == system.objective.yardstick)
-        nats += float(term.sum)
-        tokens += term.count
-    return nats, tokens
+        for term in terms:
+            before = found.get(term.name, Term(term.name, 0.0, 0.0))
+            found[term.name] = term._replace(sum=before.sum + float(term.sum), count=before.count + term.count)
+    return found
 
 
-def load(run: Run) -> LanguageModel:
+def load(run: Run) -> Model:
     """The trained model of a run."""
     if not run.is_trained:
         raise FirthError(
@@ -211,57 +216,14 @@ def load(run: Run) -> LanguageModel:
         raise FirthError(
             "the weights belong to another tokenizer", where=run.path, do="restore the folder, or train again"
         )
-    engine = NeuralEngine(system.eval(), record.config, tokenizer)
-    return LanguageModel(run, tokenizer, engine, engine.context)
+    return MODELS[type(record.config.objective)](run, tokenizer, system.eval())
 
 
-class NeuralEngine:
-    """A system as a language model."""
-
-    def __init__(self, system: System, config: schema.Neural, tokenizer: Tokenizer) -> None:
-        self.system, self.config, self.special = system, config, tokenizer.special
-        self.precision = config.train.precision
-        self.stepper = NeuralStepper(system, tokenizer.size)
-
-    @property
-    def context(self) -> str:
-        """What a token's prediction may look back on, for the signature."""
-        return context(reading(self.config.batching))
-
-    @torch.no_grad()
-    def surprises(self, split: Split) -> np.ndarray:
-        """-log p of every token of a split, its documents one after the other."""
-        found, state = np.empty(len(split.ids), np.float32), None
-        for batch in batches(reading(self.config.batching), split, self.special, 0).once():
-            with autocast(self.config.train):
-                values, state = self.system.surprises(batch.to("cpu"), None if batch.fresh else state)
-            target = batch.targets["text"]
-            told = target.weight > 0
-            found[target.place[told]] = values.float().numpy()[told]
-        return found
-
-    @torch.no_grad()
-    def log_probabilities(self, batch: Batch) -> np.ndarray:
-        """Of each target given all before it that the model can look at (batch, time)."""
-        tensors = batch.to("cpu")
-        width, limit = tensors.streams["text"].ids.shape[1], self.system.backbone.limit
-        # The same pieces whatever else is in the batch. Where there is a limit they overlap, else the state is carried.
-        length, step = (limit, max(1, limit // 2)) if limit else (PIECE, PIECE)
-        found, done, state = [], 0, None
-        for first in range(0, max(1, width - length + step), step):
-            stop = min(first + length, width)
-            with autocast(self.config.train):
-                values, state = self.system.surprises(tensors.columns(first, stop), None if limit else state)
-            found.append(-values[:, done - stop :].float())
-            done = stop
-        return torch.cat(found, 1).numpy()
-
-
-def _finish(order: Order, place: Devices) -> LanguageModel:
+def _finish(order: Order, place: Devices) -> Model:
     model = load(order.run)
     if place.leads and "test" in order.run.record.data["splits"]:
         part = model.evaluate(split="test", cache=order.cache)
         order.run.add_scores([score.to_dict() for score in part])
     if place.leads:
-        write_report(order.run, model.generate(length=60, count=3, temperature=0.8, seed=order.config.seed))
+        write_report(order.run, model.samples(order.config.seed))
     return model

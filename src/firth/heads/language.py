@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+
 import torch
 from torch import Tensor, nn
 from torch.nn import functional as F
@@ -9,9 +11,22 @@ from torch.nn import functional as F
 from firth.config import schema
 from firth.nn.linear import Turned, linear
 from firth.nn.loss import linear_cross_entropy, linear_surprise
+from firth.nn.norm import LayerNorm
 from firth.types import Target
 
 SPREAD = 0.1  # an own matrix starts uniform in ±SPREAD
+
+
+class Transform(nn.Module):
+    """A layer, bent and normed (Devlin et al. 2019)."""
+
+    def __init__(self, width: int, out: int):
+        super().__init__()
+        self.dense, self.norm = nn.Linear(width, out), LayerNorm(out, epsilon=1e-12)
+
+    def forward(self, x: Tensor) -> Tensor:
+        """x (…, width) -> (…, out)."""
+        return self.norm(F.gelu(self.dense(x)))
 
 
 class LanguageHead(nn.Module):
@@ -19,29 +34,41 @@ class LanguageHead(nn.Module):
 
     def __init__(self, config: schema.LanguageHead, vocabulary: int, width: int, table_width: int):
         super().__init__()
+        out = table_width if config.tied else width
         self.weight = None if config.tied else nn.Parameter(torch.empty(vocabulary, width))
         if self.weight is not None:
             nn.init.uniform_(self.weight, -SPREAD, SPREAD)
         self.bias = nn.Parameter(torch.zeros(vocabulary)) if config.bias else None
+        self.scale = 1 / math.sqrt(width) if config.scaled else 1.0
         self.turned = Turned()
-        narrow = config.tied and table_width != width
-        self.project = nn.Linear(width, table_width, bias=False) if narrow else nn.Identity()
+        self.project: nn.Module = nn.Identity()
+        if config.transform:
+            self.project = Transform(width, out)
+        elif out != width:
+            self.project = nn.Linear(width, out, bias=False)
 
     def loss(self, states: Tensor, target: Target, table: Tensor | None) -> Tensor:
         """The sum of weight × -log p(value); states (batch, time, width), targets (batch, time)."""
-        states = self.project(states).flatten(0, -2)
-        values, weights = target.values.flatten(), target.weight.flatten()
-        return linear_cross_entropy(states, self.matrix(table), self.bias, values, weights)
+        states, values, weights = states.flatten(0, -2), target.values.flatten(), target.weight.flatten()
+        told = weights.nonzero().squeeze(-1)
+        if len(told) < len(weights):  # what is not predicted costs nothing
+            states, values, weights = (part.index_select(0, told) for part in (states, values, weights))
+        return linear_cross_entropy(self.before(states), self.matrix(table), self.bias, values, weights)
 
     def surprises(self, states: Tensor, values: Tensor, table: Tensor | None) -> Tensor:
         """-log p(value) at every position (batch, time), without gradients."""
-        found = linear_surprise(self.project(states).flatten(0, -2), self.matrix(table), self.bias, values.flatten())
+        found = linear_surprise(self.before(states).flatten(0, -2), self.matrix(table), self.bias, values.flatten())
         return found.view(values.shape)
 
     def log_probabilities(self, states: Tensor, table: Tensor | None) -> Tensor:
         """states (…, width) -> log-probabilities (…, vocabulary), in at least float32."""
-        logits = linear(self.project(states), self.matrix(table).to(states.dtype), self.bias, self.turned)
+        logits = linear(self.before(states), self.matrix(table).to(states.dtype), self.bias, self.turned)
         return F.log_softmax(logits.to(torch.promote_types(logits.dtype, torch.float32)), -1)
+
+    def before(self, states: Tensor) -> Tensor:
+        """What the matrix is multiplied with."""
+        found = self.project(states)
+        return found if self.scale == 1.0 else found * self.scale
 
     def matrix(self, table: Tensor | None) -> Tensor:
         """The output matrix (vocabulary, width): its own, or the table it is tied to."""

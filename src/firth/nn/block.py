@@ -2,39 +2,46 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import Any
-
 from torch import Tensor, nn
 from torch.nn import functional as F
 
 from firth.config.schema import Transformer
-from firth.nn.attention import Attention
-from firth.nn.cache import Cache
+from firth.nn.attention import Attention, CrossAttention, Scene
 from firth.nn.feedforward import FeedForward
-from firth.nn.norm import NORMS
-from firth.nn.patterns import View
-from firth.nn.positions import Positions
+from firth.nn.norm import norm
+
+
+class Part(nn.Module):
+    """What adds to its input, with its norms: before it, after it, or of the sum."""
+
+    def __init__(self, config: Transformer, inner: nn.Module):
+        super().__init__()
+        self.inner, self.dropout = inner, config.dropout
+        self.before = norm(config) if config.norm_at in ("pre", "sandwich") else nn.Identity()
+        self.after = norm(config) if config.norm_at == "sandwich" else nn.Identity()
+        self.sum = norm(config) if config.norm_at == "post" else nn.Identity()
+
+    def forward(self, x: Tensor, *scene: Scene) -> Tensor:
+        """x (batch, time, width) -> the same shape."""
+        return self.sum(x + self.change(x, *scene))
+
+    def change(self, x: Tensor, *scene: Scene) -> Tensor:
+        """What is added to x."""
+        return F.dropout(self.after(self.inner(self.before(x), *scene)), self.dropout, self.training)
 
 
 class Block(nn.Module):
-    """Attention, then the feed-forward network; each adds to what came in."""
+    """Attention, in a decoder also to the source, then the feed-forward network."""
 
-    def __init__(self, config: Transformer):
+    def __init__(self, config: Transformer, layer: int, cross: bool = False):
         super().__init__()
-        self.before, self.dropout = config.norm_at == "pre", config.dropout
-        self.attention, self.feedforward = Attention(config), FeedForward(config)
-        norm = NORMS[config.norm]
-        self.attention_norm, self.feedforward_norm = norm(config.width, config.bias), norm(config.width, config.bias)
+        self.attention = Part(config, Attention(config, layer))
+        self.cross = Part(config, CrossAttention(config, layer)) if cross else None
+        self.feedforward = Part(config, FeedForward(config))
 
-    def forward(
-        self, x: Tensor, view: View, positions: Positions, angles: Any, cache: Cache | None, layer: int
-    ) -> Tensor:
+    def forward(self, x: Tensor, scene: Scene) -> Tensor:
         """x (batch, time, width) -> the same shape."""
-        x = self._add(x, self.attention_norm, lambda y: self.attention(y, view, positions, angles, cache, layer))
-        return self._add(x, self.feedforward_norm, self.feedforward)
-
-    def _add(self, x: Tensor, norm: nn.Module, part: Callable[[Tensor], Tensor]) -> Tensor:
-        if self.before:
-            return x + F.dropout(part(norm(x)), self.dropout, self.training)
-        return norm(x + F.dropout(part(x), self.dropout, self.training))
+        x = self.attention(x, scene)
+        if self.cross is not None:
+            x = self.cross(x, scene)
+        return self.feedforward(x)

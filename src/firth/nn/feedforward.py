@@ -25,9 +25,11 @@ class FeedForward(nn.Module):
         super().__init__()
         inner = config.inner or 4 * config.width
         self.input = Linear(config.width, inner, bias=config.bias)
+        self.gate = Linear(config.width, inner, bias=config.bias) if config.gated else None
         self.output = Linear(inner, config.width, bias=config.bias)
         self.activation = ACTIVATIONS[config.activation]
 
     def forward(self, x: Tensor) -> Tensor:
         """x (…, width) -> the same shape."""
-        return self.output(self.activation(self.input(x)))
+        bent = self.activation(self.input(x))
+        return self.output(bent if self.gate is None else bent * self.gate(x))

@@ -16,9 +16,18 @@ class TokenEmbedding(nn.Module):
     def __init__(self, config: TokenInput, vocabulary: int, width: int):
         super().__init__()
         self.dropout = config.dropout
-        start = torch.empty(vocabulary, width).uniform_(-config.spread, config.spread)
-        self.weight = nn.Parameter(start, requires_grad=not config.frozen)
+
+        def table(rows: int) -> nn.Parameter:
+            start = torch.empty(rows, width).uniform_(-config.spread, config.spread)
+            return nn.Parameter(start, requires_grad=not config.frozen)
+
+        self.weight = table(vocabulary)
+        self.segments = table(config.segments) if config.segments else None
 
     def forward(self, tokens: Tokens) -> Tensor:
         """tokens (batch, time) -> vectors (batch, time, width)."""
-        return F.dropout(F.embedding(tokens.ids, self.weight), self.dropout, self.training)
+        found = F.embedding(tokens.ids, self.weight)
+        if self.segments is not None:  # text that is no pair is all of the first kind
+            kind = torch.zeros_like(tokens.ids) if tokens.segment is None else tokens.segment
+            found = found + F.embedding(kind, self.segments)
+        return F.dropout(found, self.dropout, self.training)

@@ -6,6 +6,8 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional as F
 
+from firth.config.schema import Transformer
+
 
 class LayerNorm(nn.Module):
     """Mean 0 and variance 1 over the width, then a learned scale and shift (Ba et al. 2016)."""
@@ -35,3 +37,8 @@ class RMSNorm(nn.Module):
 
 
 NORMS = {"layer": LayerNorm, "rms": RMSNorm}
+
+
+def norm(config: Transformer, width: int = 0) -> LayerNorm | RMSNorm:
+    """A norm as configured, of the Transformer's width if no other is given."""
+    return NORMS[config.norm](width or config.width, config.bias, config.epsilon)

@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import dataclass
+from functools import cached_property
 from typing import NamedTuple
 
 import torch
 from torch import Tensor
 
+from firth.config.schema import Transformer
 from firth.types import Tokens
 
 
@@ -16,14 +19,12 @@ class Marks(NamedTuple):
 
     place: Tensor  # (time,): in the row
     mask: Tensor  # (batch, time): True = real
-    document: Tensor | None  # (batch, time): packing
+    document: Tensor | None = None  # (batch, time): packing
+    prefix: Tensor | None = None  # (batch, time): True = all may see it
 
-
-class View(NamedTuple):
-    """A pattern as attention takes it: one of the fused kernel's own, or a mask (batch, 1, queries, keys)."""
-
-    causal: bool = False
-    mask: Tensor | None = None
+    def part(self, first: int, last: int) -> Marks:
+        """Of a stretch of the row."""
+        return Marks(*(None if mark is None else mark[..., first:last] for mark in self))
 
 
 def left(q: Marks, k: Marks) -> Tensor:
@@ -36,23 +37,74 @@ def everything(q: Marks, k: Marks) -> Tensor:
     return k.mask[:, None, :]
 
 
-PATTERNS: dict[str, Callable[[Marks, Marks], Tensor]] = {"left": left, "all": everything}
+def prefix(q: Marks, k: Marks) -> Tensor:
+    """The whole of the first part, and what stands before it."""
+    return left(q, k) if k.prefix is None else (left(q, k) | k.prefix[:, None, :]) & k.mask[:, None, :]
 
 
-def view(name: str, tokens: Tokens, past: int) -> View:
+PATTERNS: dict[str, Callable[[Marks, Marks], Tensor]] = {"left": left, "all": everything, "prefix": prefix}
+
+
+@dataclass(frozen=True)
+class View:
+    """A pattern over the tokens at hand: the queries see some of the keys."""
+
+    sees: str
+    queries: Marks
+    keys: Marks
+    window: int = 0
+
+    def visible(self, q: Marks, k: Marks) -> Tensor:
+        """Which of some keys some queries see (batch or 1, queries, keys)."""
+        found = PATTERNS[self.sees](q, k)
+        if self.window:
+            found = found & ((q.place[:, None] - k.place).abs() <= self.window)
+        if q.document is not None and k.document is not None:
+            found = found & (q.document[:, :, None] == k.document[:, None, :])
+        return found
+
+    @cached_property
+    def causal(self) -> bool:
+        """Whether fused attention has this pattern itself: padding comes last, so no real token sees it."""
+        several = self.queries.place.shape == self.keys.place.shape != (1,)
+        return several and self._left and not self._hides(self.keys.place.shape[0])
+
+    @cached_property
+    def mask(self) -> Tensor | None:
+        """For each query and key (batch or 1, 1, queries, keys); None where all is seen."""
+        (queries,), (keys,) = self.queries.place.shape, self.keys.place.shape
+        if not self._hides(keys) and (self._all if self.sees == "all" else self._left and queries == 1 <= keys):
+            return None
+        return self.visible(self.queries, self.keys)[:, None]
+
+    @property
+    def _left(self) -> bool:
+        return self.sees == "left" or (self.sees == "prefix" and self.keys.prefix is None)
+
+    @cached_property
+    def _all(self) -> bool:
+        return bool(self.keys.mask.all())
+
+    def _hides(self, keys: int) -> bool:
+        return 0 < self.window < keys - 1 or self.queries.document is not None
+
+
+def view(config: Transformer, tokens: Tokens, past: int = 0) -> View:
     """Who sees whom among these tokens, `past` others of the row having been read before."""
-    batch, time = tokens.ids.shape
-    if name == "left" and tokens.document is None and (past == 0 or time == 1):
-        return View(causal=past == 0 and time > 1)  # padding comes last: no real token sees it
-    here = Marks(torch.arange(past, past + time, device=tokens.ids.device), tokens.mask, tokens.document)
+    time, device = tokens.ids.shape[1], tokens.ids.device
+    here = Marks(torch.arange(past, past + time, device=device), tokens.mask, tokens.document, tokens.prefix)
     keys = here
     if past:
-        before = torch.ones(batch, past, dtype=torch.bool, device=tokens.mask.device)
-        keys = Marks(torch.arange(past + time, device=tokens.ids.device), torch.cat([before, tokens.mask], 1), None)
-    visible = PATTERNS[name](here, keys)
-    if here.document is not None and not past:
-        visible = visible & (here.document[:, :, None] == here.document[:, None, :])
-    return View(mask=visible[:, None])
+        before = torch.ones(len(tokens.mask), past, dtype=torch.bool, device=device)
+        keys = Marks(torch.arange(past + time, device=device), torch.cat([before, tokens.mask], 1))
+        here = here._replace(document=None, prefix=None)
+    return View(config.sees, here, keys, config.window)
+
+
+def across(target: Tokens, source: Tensor) -> View:
+    """Every token of the target sees the real ones of the source, whose mask is given (batch, time)."""
+    marks = Marks(torch.arange(source.shape[1], device=source.device), source)
+    return View("all", Marks(torch.arange(target.ids.shape[1], device=source.device), target.mask), marks)
 
 
 def places(tokens: Tokens, past: int) -> Tensor:

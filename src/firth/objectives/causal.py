@@ -2,27 +2,28 @@
 
 from __future__ import annotations
 
-from torch import Tensor
+from torch import nn
 
 from firth.config import schema
-from firth.heads.language import LanguageHead
-from firth.types import Batch, Encoded, Term
+from firth.objectives.driven import Driven
+from firth.types import Batch, State, Term
 
 
-class Causal:
+class Causal(nn.Module):
     """Surprise at the next token; the target "text" holds the next tokens (batch, time)."""
 
     yardstick = "tokens"  # the term that perplexity is made of
     may_look_ahead = False
 
-    def __init__(self, config: schema.Causal):
-        self.config = config
+    def __init__(self, config: schema.Neural, width: int):
+        super().__init__()
 
     def counts(self, batch: Batch) -> dict[str, float]:
         """How much each term of the loss is to be divided by, known before the forward pass."""
         return {"tokens": float(batch.targets["text"].weight.sum())}
 
-    def terms(self, encoded: Encoded, batch: Batch, head: LanguageHead, table: Tensor | None) -> list[Term]:
-        """The one term, summed over the batch."""
-        total = head.loss(encoded.states, batch.targets["text"], table)
-        return [Term("tokens", total, self.counts(batch)["tokens"])]
+    def terms(self, system: Driven, batch: Batch, state: State | None) -> tuple[list[Term], State | None]:
+        """The one term, summed over the batch, and what is carried on."""
+        encoded = system.encode(batch, state)
+        total = system.head.loss(encoded.states, batch.targets["text"], system.table)
+        return [Term("tokens", total, self.counts(batch)["tokens"])], encoded.state

@@ -50,6 +50,12 @@ PRESETS: dict[str, Preset] = {
         "plain text",
         "Vaswani et al. 2017; Radford et al. 2019",
     ),
+    "bert": Preset(
+        "Transformer that reads both ways and fills gaps",
+        transformer.BERT_SIZES,
+        "plain text",
+        "Devlin et al. 2019; Liu et al. 2019",
+    ),
     "skipgram": Preset(
         "word vectors: each word predicts its neighbours", vectors.SKIP_GRAM, "plain text", "Mikolov et al. 2013"
     ),

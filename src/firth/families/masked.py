@@ -1,0 +1,188 @@
+"""What a model that fills gaps is for: fillers of [MASK], and vectors of texts."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+import torch
+
+from firth.build import System
+from firth.config.core import bounded
+from firth.data.batching import batches, context
+from firth.data.corrupt import corrupted
+from firth.errors import FirthError
+from firth.families.order import read_options
+from firth.families.texts import TextModel
+from firth.metrics.language import perplexity
+from firth.metrics.score import Score
+from firth.runs.folder import Run
+from firth.text.tokenizer import Tokenizer
+from firth.training.loop import autocast
+from firth.types import Batch, Tokens
+
+MASK = "[MASK]"
+_TOKENS_AT_ONCE = 8192  # read together, padding counted
+_SHOWN = ("The [MASK] is here.", "It is [MASK] of the [MASK].")  # in the report
+
+
+class Filler(NamedTuple):
+    """What may stand in a gap."""
+
+    text: str
+    probability: float
+
+
+@dataclass(frozen=True)
+class Asked:
+    """How `firth run` is to answer."""
+
+    count: int = bounded(5, least=1)
+    embed: bool = False
+
+
+class MaskedModel(TextModel):
+    """A trained model that reads both ways: what `firth.load` gives for one."""
+
+    metric = "masked_perplexity"
+
+    def __init__(self, run: Run, tokenizer: Tokenizer, system: System) -> None:
+        config = run.record.config
+        super().__init__(run, tokenizer, context(config.batching), config.train.precision)
+        self.system = system
+
+    # --- the yardstick ----------------------------------------------------------------------------------------
+
+    @torch.no_grad()
+    def evaluate(
+        self, text: str | Iterable[str] | None = None, split: str = "test", cache: Path | None = None
+    ) -> list[Score]:
+        """How well hidden tokens are found, of a split of the run's own text or of other text; the same are hidden
+        each time."""
+        part, config = self.part(text, split, cache), self.config
+        whole = batches(config.batching, part, self.tokenizer.special, 0)
+        nats, right, count = 0.0, 0, 0
+        for batch in corrupted(whole, config.objective, self.tokenizer, 0).once():
+            tensors = batch.to("cpu")
+            told = tensors.targets["text"].weight > 0
+            with autocast(config.train):
+                chances = self.system.log_probabilities(self.system.encode(tensors).states[told])
+            values = tensors.targets["text"].values[told]
+            nats -= float(chances.gather(1, values[:, None]).double().sum())
+            right += int((chances.argmax(1) == values).sum())
+            count += len(values)
+        signed = self._signature(part)
+        return [Score(self.metric, perplexity(nats, count), signed), Score("masked_accuracy", right / count, signed)]
+
+    # --- its verbs --------------------------------------------------------------------------------------------
+
+    def fill(self, text: str, count: int = 5) -> list[list[Filler]]:
+        """The most probable fillers of each [MASK] of a text, each by itself."""
+        special = self.tokenizer.special
+        ids = self._framed(text)
+        gaps = [place for place, number in enumerate(ids) if number == special.mask]
+        if not gaps:
+            raise FirthError(f"no {MASK} in the text", do=f"put {MASK} where a word is to be found")
+        (rows,) = self._chances([ids])
+        chances, tokens = rows[gaps].softmax(-1).topk(min(count, rows.shape[1]))
+        return [
+            [Filler(self._shown(n), p) for n, p in zip(row, shares, strict=True)]
+            for row, shares in zip(tokens.tolist(), chances.tolist(), strict=True)
+        ]
+
+    def embed(self, texts: Sequence[str]) -> np.ndarray:
+        """A vector for each text (texts, width): the mean of its tokens' states."""
+        if isinstance(texts, str):
+            raise FirthError("one text, where several are given vectors", do="put it into a list: embed([text])")
+        found = np.empty((len(texts), self.system.backbone.width), np.float32)
+        rows = [self._framed(text) for text in texts]
+        for members in self._groups(rows):
+            batch = self._batch([rows[index] for index in members])
+            found[members] = self._means(batch).numpy()
+        return found
+
+    @torch.no_grad()
+    def _means(self, batch: Batch) -> torch.Tensor:
+        encoded = self.system.encode(batch)
+        mask = encoded.mask[..., None]
+        return (encoded.states * mask).sum(1) / mask.sum(1)
+
+    @torch.no_grad()
+    def _chances(self, rows: Sequence[Sequence[int]]) -> list[torch.Tensor]:
+        """Log-probabilities at each place of each row (time, vocabulary)."""
+        found = self.system.log_probabilities(self.system.encode(self._batch(rows)).states)
+        return [chances[: len(row)] for chances, row in zip(found, rows, strict=True)]
+
+    def _framed(self, text: str) -> list[int]:
+        special = self.tokenizer.special
+        parts = [self.tokenizer.ids(part) for part in text.split(MASK)]
+        ids = parts[0]
+        for part in parts[1:]:
+            ids = [*ids, special.mask, *part]
+        ids, limit = [special.cls, *ids, special.sep], self.system.backbone.limit
+        if limit and len(ids) > limit:
+            what = f"{len(ids):,} tokens, and this model reads at most {limit:,} at once"
+            raise FirthError(what, do="give a shorter text")
+        return ids
+
+    def _batch(self, rows: Sequence[Sequence[int]]) -> Batch:
+        width = max(map(len, rows))
+        ids = np.full((len(rows), width), self.tokenizer.special.pad, np.int64)
+        for index, row in enumerate(rows):
+            ids[index, : len(row)] = row
+        mask = np.arange(width) < np.array([len(row) for row in rows])[:, None]
+        return Batch({"text": Tokens(ids, mask)}, {}).to("cpu")
+
+    @staticmethod
+    def _groups(rows: Sequence[Sequence[int]]) -> list[list[int]]:
+        """Rows of similar length together, within a budget."""
+        groups: list[list[int]] = []
+        for index in sorted(range(len(rows)), key=lambda i: len(rows[i])):
+            if not groups or (len(groups[-1]) + 1) * len(rows[index]) > _TOKENS_AT_ONCE:
+                groups.append([])
+            groups[-1].append(index)
+        return groups
+
+    def _shown(self, number: int) -> str:
+        if number in self.tokenizer.special.ids:
+            return self.tokenizer.piece(number)
+        return self.tokenizer.decode([number]).strip() or self.tokenizer.piece(number)
+
+    # --- a look at it while it is trained ---------------------------------------------------------------------
+
+    def sample(self) -> str:
+        """What it would say now."""
+        return self._filled(_SHOWN[0])
+
+    def samples(self, seed: int) -> list[str]:
+        """What it says in the report."""
+        return [self._filled(text) for text in _SHOWN]
+
+    def _filled(self, text: str) -> str:
+        pieces = text.split(MASK)
+        best = [f"[{fillers[0].text}]" for fillers in self.fill(text, 1)]
+        return "".join(word for pair in zip(pieces, [*best, ""], strict=True) for word in pair)
+
+    # --- the command line -------------------------------------------------------------------------------------
+
+    @property
+    def hint(self) -> str:
+        """What to try first."""
+        return f'firth run {self.run.path} "The {MASK} is here."'
+
+    def answer(self, line: str, options: Mapping[str, object]) -> dict[str, Any]:
+        """What `firth run` says to a line."""
+        asked = read_options(Asked, options)
+        if asked.embed:
+            return {"input": line, "vector": self.embed([line])[0].tolist()}
+        return {"input": line, "fillers": [[each._asdict() for each in row] for row in self.fill(line, asked.count)]}
+
+    def shown(self, answer: Mapping[str, Any]) -> str:
+        """The same for a person."""
+        if "vector" in answer:
+            return " ".join(f"{value:.6g}" for value in answer["vector"])
+        gaps = ("\n".join(f"  {each['probability']:.4f}  {each['text']}" for each in row) for row in answer["fillers"])
+        return f"{answer['input']}\n" + "\n\n".join(gaps)
