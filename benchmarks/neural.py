@@ -6,11 +6,7 @@ some work; the number is 1 for bf16, or how many rows to generate.
 
 from __future__ import annotations
 
-import json
-import resource
 import shutil
-import statistics
-import subprocess
 import sys
 import tempfile
 import time
@@ -19,6 +15,8 @@ from pathlib import Path
 from typing import NamedTuple
 
 import numpy as np
+
+import workers
 
 VOCABULARY, RATE, CLIP = 8000, 1e-3, 1.0
 STEPS = 4  # to a round
@@ -70,10 +68,6 @@ def our_config(kind: str, bf16: bool):
 
 def our_training(kind: str, bf16: bool) -> Callable[[], float]:
     """The package's own trainer, its log included; seconds of a round."""
-    from firth.build import build
-    from firth.runs.progress import Quiet
-    from firth.training.devices import Devices
-    from firth.training.loop import Job, Trainer
     from firth.types import Batch, Cursor, Target, Tokens
 
     config, made = our_config(kind, bf16), batches(SHAPES[kind])
@@ -90,9 +84,18 @@ def our_training(kind: str, bf16: bool) -> Callable[[], float]:
             fresh = kind == "gpt" or at.index == 0
             return Batch({"text": Tokens(ids, ones > 0)}, {"text": Target(values, ones)}, at, fresh)
 
-    system = build(config, VOCABULARY)
-    folder = Path(tempfile.mkdtemp())
-    trainer = Trainer(Job(system, config.train, 10**9, Given(), None, folder, {"config": ""}, 1, Devices(), Quiet()))
+    return stepping(config, VOCABULARY, Given())
+
+
+def stepping(config, vocabulary: int, given) -> Callable[[], float]:
+    """The package's own trainer over given batches; seconds of a round."""
+    from firth.build import build
+    from firth.runs.progress import Quiet
+    from firth.training.devices import Devices
+    from firth.training.loop import Job, Trainer
+
+    system, folder = build(config, vocabulary), Path(tempfile.mkdtemp())
+    trainer = Trainer(Job(system, config.train, 10**9, given, None, folder, {"config": ""}, 1, Devices(), Quiet()))
     trainer.start()
     shutil.rmtree(folder, ignore_errors=True)
 
@@ -171,8 +174,14 @@ def their_training(kind: str, bf16: bool) -> Callable[[], float]:
             return model(input_ids=ids, labels=ids, use_cache=False).loss
     else:
         model, loss = plain_recurrent(kind)
+    return plain_stepping(model, loss, [tuple(map(torch.from_numpy, pair)) for pair in batches(SHAPES[kind])], bf16)
+
+
+def plain_stepping(model, loss, made: list, bf16: bool) -> Callable[[], float]:
+    """A loop over batches as it is usually written; seconds of a round."""
+    import torch
+
     optimizer = torch.optim.AdamW(model.parameters(), lr=RATE, weight_decay=0.0)
-    made = [tuple(map(torch.from_numpy, pair)) for pair in batches(SHAPES[kind])]
     done = [0]
 
     def run() -> float:
@@ -217,33 +226,9 @@ WORK = {
 }
 
 
-class Worker:
-    """A model in a process of its own, which works when it is told to."""
-
-    def __init__(self, who: str, what: str, kind: str, number: int):
-        command = [sys.executable, __file__, who, what, kind, str(number)]
-        self.process = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
-
-    def round(self) -> dict:
-        """Seconds of a round, and the most memory so far in MB."""
-        self.process.stdin.write("\n")
-        self.process.stdin.flush()
-        return json.loads(self.process.stdout.readline())
-
-    def close(self) -> None:
-        self.process.stdin.close()
-        self.process.wait()
-
-
 def compare(what: str, kind: str, number: int, rounds: int) -> tuple[list[float], list[float]]:
     """(seconds of ours and theirs, memory of ours and theirs): medians of rounds by turns."""
-    workers = [Worker(who, what, kind, number) for who in ("ours", "theirs")]
-    for worker in workers:
-        worker.round()  # warm
-    found = [[worker.round() for worker in workers] for _ in range(rounds)]
-    for worker in workers:
-        worker.close()
-    return tuple([statistics.median(pair[i][key] for pair in found) for i in (0, 1)] for key in ("seconds", "memory"))
+    return workers.compare(__file__, (what, kind, str(number)), rounds)
 
 
 def main() -> None:
@@ -251,11 +236,7 @@ def main() -> None:
     import torch
 
     torch.manual_seed(SEED)
-    work = WORK[who, what](kind, int(number))
-    for _ in sys.stdin:
-        seconds = work()
-        memory = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
-        print(json.dumps({"seconds": seconds, "memory": memory}), flush=True)
+    workers.serve(WORK[who, what](kind, int(number)))
 
 
 if __name__ == "__main__":

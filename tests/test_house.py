@@ -31,6 +31,7 @@ FLOORS = [
     "decoding",
     "build",
     "training",
+    "interop",
     "report",
     "families",
     "api",

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
 from types import MappingProxyType
@@ -19,7 +19,6 @@ from firth.runs.progress import Progress, Style, progress
 if TYPE_CHECKING:
     from firth.families.classifier import ClassifierModel
     from firth.families.language import LanguageModel
-    from firth.families.ngram import NgramLanguageModel
     from firth.families.vectors import VectorModel
     from firth.training.calibrate import Plan
 
@@ -48,6 +47,8 @@ SHORT = {
     "order": ("method.order",),
     "smoothing": ("method.smoothing",),
     "start": ("start",),
+    "teacher": ("objective.teacher",),
+    "noise": ("objective.noise",),
     "vectors": ("input.vectors",),
     "batch": ("batching.rows",),
     "length": ("batching.length",),
@@ -70,7 +71,9 @@ class Choice:
 
 
 def choose(what: str, settings: Iterable[str] = (), short: Mapping[str, str] = MappingProxyType({})) -> Choice:
-    """A preset (`lstm-lm`, `lstm-lm:medium`) or a TOML file, with settings put over it, by short and by full name."""
+    """A preset (`lstm-lm`, `lstm-lm:medium`) or a TOML file, with settings put over it, by short and by full name.
+
+    With `start`, a run, the network is that run's; and its configuration may be named instead of a preset's."""
     if what.endswith(".toml"):
         values = core.read_toml(Path(what))
         if not isinstance(values.get("preset"), str):
@@ -80,10 +83,24 @@ def choose(what: str, settings: Iterable[str] = (), short: Mapping[str, str] = M
             config = core.merge(find_preset(name), values)
         except FirthError as error:
             raise FirthError(str(error), where=what) from None
+    elif "start" in short and Path(what).is_dir():  # as a run was trained, but from its end
+        from firth.families.starting import anew
+
+        record = Run.open(what).record
+        name, config = record.preset, anew(record.config)
     else:
         name, config = what, find_preset(what)
     named = [f"{_full_name(key, config, name)}={value}" for key, value in short.items()]
-    config = core.override(config, [*named, *settings])
+    said = [*named, *settings]
+    config, preset = core.override(config, said), config
+    if isinstance(config, schema.Neural) and config.start:
+        from firth.families.starting import inherit
+
+        config = core.override(inherit(config, config.start), said)
+    if core.has(config, "objective.teacher") and config.objective.teacher:
+        from firth.families.teaching import follow
+
+        config = core.override(follow(preset, config.objective.teacher), said)
     if core.has(config, "train.budget"):
         parse(config.train.budget)  # refused now rather than after the text is read
     return Choice(name, config)
@@ -140,17 +157,46 @@ def load(path: Path | str) -> Model:
     return family(run.record.config).load(run)
 
 
-def import_model(path: Path | str, *, out: Path | str | None = None) -> NgramLanguageModel:
-    """A model of another program as a run folder: an n-gram model from an ARPA file, plain or packed."""
-    from firth.families.arpa import bring_in
+def import_model(
+    path: Path | str, *, out: Path | str | None = None, say: Callable[[str], None] = lambda _: None
+) -> Model:
+    """A model of another program as a run folder: a network from a Hugging Face folder, n-grams from an ARPA file.
 
+    `say` is told what there is to know of it."""
     path = Path(path)
-    if not path.is_file():
-        raise FirthError("no such file", where=path, do="name an ARPA file")
-    run = Run(out or free_name(Path("runs"), path.name.partition(".")[0] or "arpa"))
+    if not path.exists():
+        raise FirthError("no such file or folder", where=path, do="name a Hugging Face folder or an ARPA file")
+    name = path.resolve().name
+    run = Run(out or free_name(Path("runs"), (name if path.is_dir() else name.partition(".")[0]) or "imported"))
     if not run.exists:
         _refuse_used(run.path)
+    if path.is_dir():
+        from firth.families.huggingface import bring_in as bring_in_network
+
+        model, notes = bring_in_network(path, run)
+        for note in notes:
+            say(note)
+        return model
+    from firth.families.arpa import bring_in
+
     return bring_in(path, run)
+
+
+def export_model(path: Path | str, *, to: str, out: Path | str, verify: bool = False) -> str:
+    """Write a run for other programs (`arpa`, `huggingface`, `huggingface:roberta`); says what was written.
+
+    With `verify` what was written is read back and compared."""
+    run = Run.open(path)
+    if isinstance(run.record.config, schema.Neural):
+        from firth.families.huggingface import export
+
+        return export(run, to, Path(out), verify=verify)
+    model = load(path)
+    if verify or not hasattr(model, "export"):
+        what = "cannot be read back to compare" if verify else "cannot be exported yet"
+        raise FirthError(f"{run.record.preset} {what}", where=path, do="networks and n-gram models can be exported")
+    model.export(to, out)
+    return f"{out}: {Path(out).stat().st_size:,} bytes"
 
 
 def plan(choice: Choice) -> Plan:
@@ -174,10 +220,13 @@ def _settled(config: schema.System) -> schema.System:
     names = {field: settled(getattr(data, field), spool) for field in ("text", "valid", "test")}
     config = replace(config, data=replace(data, **names))
     # a run may be continued from another folder
-    if isinstance(config, schema.Vectors) and config.start:
+    if isinstance(config, (schema.Vectors, schema.Neural)) and config.start:
         config = replace(config, start=str(Path(config.start).absolute()))
     if isinstance(config, schema.Neural) and config.input.vectors:
         config = replace(config, input=replace(config.input, vectors=str(Path(config.input.vectors).absolute())))
+    if core.has(config, "objective.teacher") and config.objective.teacher:
+        teacher = str(Path(config.objective.teacher).absolute())
+        config = replace(config, objective=replace(config.objective, teacher=teacher))
     return config
 
 

@@ -15,10 +15,20 @@ from firth.backbones.window import WindowBackbone
 from firth.config import schema
 from firth.data.randomness import number
 from firth.errors import FirthError
+from firth.heads.detection import DetectionHead
 from firth.heads.language import LanguageHead
+from firth.heads.pooling import ClassHead, VectorHead
 from firth.nn.inputs import TokenEmbedding
 from firth.objectives.causal import Causal
+from firth.objectives.companion import Companion
+from firth.objectives.contrastive import Contrastive
+from firth.objectives.denoise import Denoise
+from firth.objectives.distil import Distil
 from firth.objectives.masked import Masked
+from firth.objectives.permuted import Permuted
+from firth.objectives.prefix import Prefix
+from firth.objectives.replaced import Replaced, generator
+from firth.objectives.supervised import Supervised
 from firth.types import Batch, Encoded, State, Term
 
 INPUTS = {schema.TokenInput: TokenEmbedding}
@@ -28,24 +38,52 @@ BACKBONES = {
     schema.Transformer: TransformerBackbone,
     schema.EncoderDecoder: EncoderDecoderBackbone,
 }
-HEADS = {schema.LanguageHead: LanguageHead}
-OBJECTIVES = {schema.Causal: Causal, schema.Masked: Masked}
+HEADS = {
+    schema.LanguageHead: LanguageHead,
+    schema.DetectionHead: DetectionHead,
+    schema.ClassHead: ClassHead,
+    schema.VectorHead: VectorHead,
+}
+OBJECTIVES = {
+    schema.Causal: Causal,
+    schema.Masked: Masked,
+    schema.Replaced: Replaced,
+    schema.Distil: Distil,
+    schema.Denoise: Denoise,
+    schema.Prefix: Prefix,
+    schema.Permuted: Permuted,
+    schema.Supervised: Supervised,
+    schema.Contrastive: Contrastive,
+}
+# Networks that are trained beside the system's own: what to build of its configuration.
+COMPANIONS = {schema.Replaced: generator}
+MARKS = 2  # [START] and [END]
 
 
 class System(nn.Module):
     """Input, backbone, head and objective in one module: the only one that is ever wrapped."""
 
-    def __init__(self, config: schema.Neural, vocabulary: int) -> None:
+    def __init__(self, config: schema.Neural, vocabulary: int, classes: int = 2) -> None:
         super().__init__()
-        backbone = _fitted(config)
+        backbone, vocabulary = fitted(config), max(vocabulary, config.input.rows)
         width = config.input.width or _width(backbone)
         self.input = INPUTS[type(config.input)](config.input, vocabulary, width)
         self.backbone = BACKBONES[type(config.backbone)](backbone, width)
-        self.head = HEADS[type(config.head)](config.head, vocabulary, self.backbone.width, width)
+        outputs = classes if isinstance(config.head, schema.ClassHead) else vocabulary
+        self.head = HEADS[type(config.head)](config.head, outputs, self.backbone.width, width)
         self.objective = OBJECTIVES[type(config.objective)](config, self.backbone.width)
+        if type(config.objective) in COMPANIONS:
+            self.objective.companion = self._companion(COMPANIONS[type(config.objective)](config), vocabulary, width)
         if self.backbone.looks_ahead and not self.objective.may_look_ahead:
             what = "a network that reads both ways cannot predict the next token"
             raise FirthError(what, where=self.backbone.looks_ahead, do="set it to left")
+
+    def _companion(self, config: schema.Neural, vocabulary: int, width: int) -> Companion:
+        """Another backbone and head, which share the first vectors with the system's own: tokens', places', norm."""
+        backbone = BACKBONES[type(config.backbone)](fitted(config), width)
+        found = Companion(backbone, HEADS[type(config.head)](config.head, vocabulary, backbone.width, width))
+        found.share(self.backbone, "positions", "input_norm")
+        return found
 
     def encode(self, batch: Batch, state: State | None = None) -> Encoded:
         """States of the streams that the backbone reads, and what is carried on."""
@@ -71,32 +109,35 @@ class System(nn.Module):
         return self.head.log_probabilities(states, self.table)
 
 
-def _fitted(config: schema.Neural) -> Any:
+def fitted(config: schema.Neural) -> Any:
     """The backbone's configuration, the context of Transformers as long as the rows that they are to read."""
     backbone = config.backbone
     if isinstance(backbone, schema.EncoderDecoder):
-        parts = {name: _reaching(getattr(backbone, name), config) for name in ("encoder", "decoder")}
+        # marks at the beginning and the end of a text take room too
+        parts = {name: _reaching(getattr(backbone, name), config, MARKS) for name in ("encoder", "decoder")}
         return replace(backbone, **parts)
     return _reaching(backbone, config) if isinstance(backbone, schema.Transformer) else backbone
 
 
-def _reaching(backbone: schema.Transformer, config: schema.Neural) -> schema.Transformer:
+def _reaching(backbone: schema.Transformer, config: schema.Neural, room: int = 0) -> schema.Transformer:
     batching = config.batching
-    if isinstance(batching, schema.Contiguous):
-        what = "a Transformer carries nothing from batch to batch"
-        raise FirthError(what, where="batching", do="set batching.kind=windows")
-    if backbone.context and backbone.context < batching.length:
-        what = f"backbone.context = {backbone.context} is shorter than batching.length = {batching.length}"
+    if isinstance(batching, schema.Contiguous) and not backbone.memory:
+        what = "a Transformer without memory carries nothing from batch to batch"
+        raise FirthError(what, where="batching", do="set batching.kind=windows, or backbone.memory above 0")
+    length = batching.length + room
+    if backbone.context and backbone.context < length:
+        marks = f" and {room} marks" if room else ""
+        what = f"backbone.context = {backbone.context} is shorter than batching.length = {batching.length}{marks}"
         raise FirthError(what, do="raise the first, or set it to 0")
-    return replace(backbone, context=backbone.context or batching.length)
+    return replace(backbone, context=backbone.context or length)
 
 
 def _width(backbone: Any) -> int:
     return backbone.encoder.width if isinstance(backbone, schema.EncoderDecoder) else backbone.width
 
 
-def build(config: schema.Neural, vocabulary: int) -> System:
-    """A system with start values that depend on the seed alone."""
+def build(config: schema.Neural, vocabulary: int, classes: int = 2) -> System:
+    """A system with start values that depend on the seed alone; `classes` are the labels that it tells, if it does."""
     with torch.random.fork_rng(devices=[]):
         torch.manual_seed(number(config.seed, "start"))
-        return System(config, vocabulary)
+        return System(config, vocabulary, classes)

@@ -37,6 +37,15 @@ class Tokens:
     document: Array | None = None  # packing: tokens see only tokens of the same number
     segment: Array | None = None  # 0, 1: first or second sentence
     prefix: Array | None = None  # True = in the part of the row that all of it may see
+    central: Array | None = None  # True = sees all and is seen by all, whatever the window
+    rank: Array | None = None  # from 0: in the order in which tokens see each other (XLNet)
+
+
+@dataclass(frozen=True)
+class Pixels:
+    """Pictures."""
+
+    values: Array  # (batch, channels, y, x)
 
 
 @dataclass(frozen=True)

@@ -1,4 +1,4 @@
-"""`firth export` and `firth import`: n-gram models to and from ARPA files."""
+"""`firth export` and `firth import`: n-gram models to and from ARPA files, networks to and from folders."""
 
 from __future__ import annotations
 
@@ -122,9 +122,13 @@ def test_bad_input_is_refused_in_one_line(command, words, hand, run, tmp_path):
     assert_refused(command("export", words, "--to", "tar.xz", "--out", out), "known: arpa")
     assert_refused(command("export", words, "--to", "arpa", "--out", tmp_path / "no" / "f"), "no such folder")
     assert_refused(command("export", words, "--to", "arpa", "--out", tmp_path), "a folder stands in the way")
-    assert_refused(command("export", run, "--to", "arpa", "--out", out), "lstm-lm:tiny cannot be exported yet")
+    assert_refused(command("export", words, "--to", "arpa", "--out", out, "--verify"), "cannot be read back")
+    assert_refused(command("export", run, "--to", "arpa", "--out", out), "unknown kind of export 'arpa'", "huggingface")
+    assert_refused(command("export", run, "--to", "huggingface", "--out", out), "recurrent backbone", "GPT-2")
     assert_refused(command("import", tmp_path / "none.arpa", "--out", out), "no such file")
-    assert_refused(command("import", tmp_path, "--out", out), "no such file")
+    (tmp_path / "empty").mkdir()
+    assert_refused(command("import", tmp_path / "empty", "--out", out), "not a Hugging Face folder")
+    assert_refused(command("import", run, "--out", out), "config.json", "says no model_type")
     hand.write_text(HAND.replace("-0.2\tb </s>", "-0.2\tz </s>"))
     assert_refused(command("import", hand, "--out", out), f"{hand}:15", "not among the 1-grams")
     long = ["\\data\\", *(f"ngram {n}=1" if n > 1 else "ngram 1=3" for n in range(1, 12)), ""]
@@ -134,3 +138,22 @@ def test_bad_input_is_refused_in_one_line(command, words, hand, run, tmp_path):
     hand.write_text("\n".join([*long, "\\end\\", ""]))
     assert_refused(command("import", hand, "--out", out), "n-grams of 11 tokens", "10 are the most")
     assert not out.exists()
+
+
+def test_a_network_goes_out_and_comes_back(command, corpus, tmp_path):
+    run, out, again = tmp_path / "gpt", tmp_path / "out", tmp_path / "again"
+    settings = ["--set", "backbone.positions=learned", "--set", "train.threads=1", "--tokenizer", "byte"]
+    small = ["--width", "16", "--depth", "1", "--length", "16", "--batch", "4", "--budget", "2 steps"]
+    assert_done(command("train", "gpt:tiny", "--text", corpus, "--quiet", "--out", run, *settings, *small))
+    told = assert_done(command("export", run, "--to", "huggingface", "--out", out, "--verify")).out
+    assert f"{out}: GPT-2" in told and "read back: the same logits" in told
+    files = {"config.json", "model.safetensors", "tokenizer.json", "tokenizer_config.json", "generation_config.json"}
+    assert {path.name for path in out.iterdir()} == files
+    told = assert_done(command("import", out, "--out", again)).out
+    assert "imported from out (GPT-2)" in told and f"run folder: {again}" in told
+    score = [assert_done(command("run", each, "1 2 3", "--score")).out for each in (run, again)]
+    assert score[0] == score[1]
+    assert_refused(command("train", again), "imported, not trained", "--start")
+    goes_on = ["train", again, "--start", again, "--text", corpus, "--budget", "2 steps", "--batch", "4", "--quiet"]
+    assert_done(command(*goes_on, "--out", tmp_path / "more"))
+    assert_refused(command("train", "gpt:tiny", "--start", tmp_path / "nowhere"), "no such run folder")

@@ -81,7 +81,7 @@ def test_lines_from_python(tmp_path, file):
 
 def test_trees_of_the_world_are_examples_too():
     found = sets.find("world-sentiment-trees").records("valid")
-    converted = examples._converted([next(found)], examples.Converter("classification"), "world")
+    converted = examples._converted([next(found)], [examples.Converter("classification")], "world")
     assert next(converted).labels[0] in "01234"
 
 

@@ -28,6 +28,9 @@ class EncoderDecoderBackbone(nn.Module):
         if config.encoder.width != config.decoder.width:
             what = f"an encoder {config.encoder.width} wide for a decoder {config.decoder.width} wide"
             raise FirthError(what, where="backbone", do="make both equally wide")
+        if config.encoder.residual != "plain":
+            what = "an encoder with two streams for a decoder that looks at one"
+            raise FirthError(what, where="backbone.encoder.residual", do="set it to plain")
         if config.decoder.sees != "left":
             do = "set it to left"
             raise FirthError("a decoder that looks ahead cannot write", where="backbone.decoder.sees", do=do)

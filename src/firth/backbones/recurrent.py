@@ -15,6 +15,7 @@ class RecurrentBackbone(nn.Module):
 
     streams = ("text",)
     limit = 0  # tokens that it can be given: any number
+    segment = 0  # … at once: any number
 
     def __init__(self, config: Recurrent, input_width: int):
         super().__init__()

@@ -34,6 +34,14 @@ VERBS = {
         "surprising.surprise",
         "Draw how probable each token is to a model: of a text, and of what the model writes itself.",
     ),
+    "shots": (
+        "prompting.shots",
+        "Test a model on a task it was not trained for, with prompts that show no, one or a few examples.",
+    ),
+    "probe": (
+        "probing.probe",
+        "Compare two prompts: which words a model expects with one rather than with the other.",
+    ),
     "export": ("exporting.export", "Write a model for other programs."),
     "import": ("exporting.bring_in", "Make a run of a model from another program."),
     "info": ("inspecting.info", "Tell about a run: what it is, how far it is, how good, how big."),

@@ -26,7 +26,9 @@ _HELP = {
     "ngrams": "Runs of so many words are features too.",
     "order": "Tokens of the longest n-grams.",
     "smoothing": "none, add-k, katz, stupid, kneser-ney or modified-kneser-ney.",
-    "start": "Word vectors to go on from: a run or a file.",
+    "start": "A run to start from (for word vectors also a file).",
+    "teacher": "A run that fills gaps, for a smaller one to learn from.",
+    "noise": "What is done to a text that is to be written anew: permute,infill or spans, for example.",
     "vectors": "Word vectors that a network's words start from: a run or a file.",
     "deterministic": "yes: the same seed gives the same bytes.",
 }

@@ -33,7 +33,8 @@ def train(
     """Train a preset on a text; continue a run that was interrupted."""
     style = "quiet" if quiet else "json" if as_json else "auto"
     is_preset = what.partition(":")[0] in PRESETS
-    if not is_preset and (Path(what).is_dir() or (os.sep in what and not what.endswith(".toml"))):
+    is_run = not is_preset and (Path(what).is_dir() or (os.sep in what and not what.endswith(".toml")))
+    if is_run and "start" not in short:
         if short or settings or out or plan:
             raise FirthError("a run is continued as it was begun", where=what, do="leave out the other options")
         _finish(lambda: api.resume(what, progress=style), style)

@@ -10,16 +10,24 @@ import typer
 
 from firth import api
 from firth.cli.stores import print_json
+from firth.errors import FirthError
 
 
 def evaluate(
     run: Annotated[str, typer.Argument(metavar="RUN", help="A run folder.")],
     text: Annotated[str | None, typer.Option(help="Other text than the run's own: a file, a folder or -.")] = None,
     split: Annotated[str, typer.Option(help="Of the run's own text: train, valid or test; what it has.")] = "",
+    memory: Annotated[
+        int | None, typer.Option(min=0, help="Tokens that are remembered, in models with a memory; as trained.")
+    ] = None,
     as_json: Annotated[bool, typer.Option("--json", help="JSON for machines.")] = False,
 ) -> None:
     """Score a model on held-out or other text, each score signed."""
     model = api.load(run)
+    if memory is not None:
+        if not hasattr(model, "remember"):
+            raise FirthError("this model has no memory", where=run, do="leave out --memory")
+        model.remember(memory)
     scores = [score.to_dict() for score in model.evaluate(text, **({"split": split} if split else {}))]
     if text is None:
         model.run.add_scores(scores)
@@ -51,6 +59,7 @@ def run(
         int | None, typer.Option(help="Continuations of a prompt; neighbours of a word; labels.", min=1)
     ] = None,
     threshold: Annotated[float | None, typer.Option(help="Only labels that are at least so probable.")] = None,
+    embed: Annotated[bool | None, typer.Option("--embed", help="Give the vector of the input.")] = None,
     temperature: Annotated[float | None, typer.Option(help="0: always the most probable token; 0.8.")] = None,
     top_k: Annotated[int | None, typer.Option(help="Choose among the k most probable.")] = None,
     top_p: Annotated[float | None, typer.Option(help="Choose among the most probable that reach p together.")] = None,
@@ -60,7 +69,7 @@ def run(
     """Use a model: continue a prompt or score it; tell the neighbours of a word; label a text."""
     options = {"score": score, "prefix": prefix, "length": length, "count": count, "temperature": temperature}
     options |= {"top_k": top_k, "top_p": top_p, "seed": seed, "threshold": threshold, "complete": complete}
-    options |= {"beam": beam, "length_penalty": length_penalty, "repetition": repetition}
+    options |= {"embed": embed, "beam": beam, "length_penalty": length_penalty, "repetition": repetition}
     given = {name: value for name, value in options.items() if value is not None}
     model = api.load(run)
     for line in inputs(text):

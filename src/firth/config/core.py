@@ -99,7 +99,7 @@ def _options(expected: Any) -> tuple[Any, ...]:
 
 
 def _choose(expected: Any, current: Any, values: Mapping[str, Any], path: str) -> type:
-    """Which dataclass of a union the values are for: by `kind`, else the one that stands there, else the only one."""
+    """Which dataclass of a union the values are for: by `kind`, else the one that stands there, else the usual one."""
     table = {getattr(option, "kind", option.__name__): option for option in _options(expected)}
     name = values.get("kind")
     if name is not None:
@@ -109,6 +109,9 @@ def _choose(expected: Any, current: Any, values: Mapping[str, Any], path: str) -
     if current is not None:
         return type(current)
     if len(table) > 1:
+        plain = [option for option in table.values() if not hasattr(option, "kind")]
+        if len(plain) == 1:  # the usual one, which need not be named
+            return plain[0]
         raise FirthError(f"needs a kind: one of {', '.join(table)}", where=path or "configuration")
     return next(iter(table.values()))
 

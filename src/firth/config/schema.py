@@ -17,10 +17,11 @@ class Tokenizer:
     model: Literal["char", "byte", "word", "bpe", "byte-bpe", "wordpiece", "unigram"] = "byte-bpe"
     size: int = bounded(8000, least=16)  # of the vocabulary, special tokens included
     min_count: int = bounded(1, least=1)  # rarer units are unknown (word, char) or not merged (bpe, wordpiece)
-    normal: Literal["none", "nfc", "nfkc"] = "none"
+    normal: Literal["none", "nfc", "nfkc"] = "none"  # a Unicode normal form before anything else
     lower: Literal["no", "yes", "turkish"] = "no"  # turkish: I becomes ı, İ becomes i
     # words: punctuation apart, Chinese and Japanese by character; tabs: items that may have blanks in them
     split: Literal["words", "whitespace", "tabs"] = "words"
+    sentinels: int = bounded(0, least=0, most=10_000)  # tokens that mark gaps, <extra_id_0> the very last (T5: 100)
     file: str = ""  # a ready tokenizer.json instead of training one
 
 
@@ -31,16 +32,24 @@ class Text:
     text: tuple[str, ...] = ("python-docs",)  # built-in names, files, folders, or - for standard input
     valid: tuple[str, ...] = ()  # own validation text; otherwise a share of the documents
     test: tuple[str, ...] = ()
-    valid_share: float = bounded(0.05, least=0.0, most=0.5)
-    test_share: float = bounded(0.05, least=0.0, most=0.5)
+    valid_share: float = bounded(0.05, least=0.0, most=0.5)  # of the documents, where there is no own text
+    test_share: float = bounded(0.05, least=0.0, most=0.5)  # the same for the test; 0: none
     document: Literal["auto", "file", "paragraph", "line"] = "auto"  # auto: a folder's files, a file's paragraphs
     encoding: str = "utf-8"
     errors: Literal["strict", "replace"] = "strict"  # what to do with bytes that are not text in this encoding
     long_lines: Literal["refuse", "split"] = "refuse"  # lines over 16 MB
 
 
+@dataclass(frozen=True, kw_only=True)
+class Rows:
+    """What all kinds of rows have."""
+
+    # shorter rows first: their lengths in equal parts of the run before the one with `length`; so many more at a time
+    stages: tuple[int, ...] = field(default=(), metadata={"least": 8})
+
+
 @dataclass(frozen=True)
-class Contiguous:
+class Contiguous(Rows):
     """Parallel streams through the whole text; row i of a batch goes on where it stopped (truncated BPTT)."""
 
     kind: ClassVar[str] = "contiguous"
@@ -49,7 +58,7 @@ class Contiguous:
 
 
 @dataclass(frozen=True)
-class Bucketed:
+class Bucketed(Rows):
     """One document per row, documents of similar length together, under a budget of tokens (padding counted)."""
 
     kind: ClassVar[str] = "bucketed"
@@ -58,7 +67,7 @@ class Bucketed:
 
 
 @dataclass(frozen=True)
-class Packed:
+class Packed(Rows):
     """Whole documents side by side in rows of one length; marks tell them apart."""
 
     kind: ClassVar[str] = "packed"
@@ -67,7 +76,7 @@ class Packed:
 
 
 @dataclass(frozen=True)
-class Windows:
+class Windows(Rows):
     """Rows cut from the text anywhere, each on its own; where text is scored they overlap."""
 
     kind: ClassVar[str] = "windows"
@@ -77,7 +86,7 @@ class Windows:
 
 
 @dataclass(frozen=True)
-class Framed:
+class Framed(Rows):
     """Pieces of documents, each between [CLS] and [SEP], side by side in rows of one length; marks tell them apart."""
 
     kind: ClassVar[str] = "framed"
@@ -87,7 +96,40 @@ class Framed:
     pairs: Literal["none", "next"] = "none"
 
 
-Batching = Contiguous | Bucketed | Packed | Windows | Framed
+@dataclass(frozen=True)
+class Joined(Rows):
+    """An example per row, its one or two texts between marks; rows of similar length together."""
+
+    kind: ClassVar[str] = "joined"
+    rows: int = bounded(32, least=1)
+    length: int = bounded(128, least=8)  # longer texts are cut, of two the longer one first
+    # first: [CLS] text [SEP] text [SEP] (BERT); last: [START] text [SEP] text [CLS], where tokens see only those before
+    # them (GPT-1's start, delimiter and extract)
+    frame: Literal["first", "last"] = "first"
+
+
+@dataclass(frozen=True)
+class Apart(Rows):
+    """Two texts that belong together in two rows, left and right; plain text belongs to itself."""
+
+    kind: ClassVar[str] = "apart"
+    rows: int = bounded(64, least=2)
+    length: int = bounded(64, least=8)
+    frame: Literal["first", "last"] = "first"
+    least: float = 4.0  # pairs with scores: those with at least this belong together
+    labels: tuple[str, ...] = ()  # pairs with labels: those with one of these
+
+
+@dataclass(frozen=True)
+class Written(Rows):
+    """Pairs of texts, one read and one written, of similar length together, under a budget of tokens."""
+
+    kind: ClassVar[str] = "written"
+    tokens: int = bounded(4096, least=1)  # of the longer texts of a batch, padding counted
+    length: int = bounded(128, least=2)  # longer texts are cut
+
+
+Batching = Contiguous | Bucketed | Packed | Windows | Framed | Joined | Apart | Written
 
 
 # --- model --------------------------------------------------------------------------------------------------------
@@ -104,6 +146,20 @@ class TokenInput:
     vectors: str = ""  # a file or run of word vectors: words that it has start from them
     frozen: bool = False  # vectors stay as they start
     segments: int = bounded(0, least=0)  # kinds of segments that have a vector, added to their tokens'; BERT: 2
+    rows: int = bounded(0, least=0)  # of the table, if it has more than there are tokens (as public checkpoints may)
+
+
+@dataclass(frozen=True)
+class PatchInput:
+    """A vector for each patch of a picture, and one for the whole."""
+
+    kind: ClassVar[str] = "patches"
+    size: int = bounded(32, least=1)  # pixels of a side
+    patch: int = bounded(8, least=1)  # pixels of a patch's side
+    channels: int = bounded(3, least=1)
+    width: int = bounded(0, least=0)  # 0: as wide as the backbone
+    dropout: float = bounded(0.0, least=0.0, most=0.95)
+    spread: float = bounded(0.02, least=0.0)
 
 
 @dataclass(frozen=True)
@@ -138,6 +194,39 @@ class Window:
 
 
 @dataclass(frozen=True)
+class Local:
+    """Attention within stretches of the text: each token sees its chunk and chunks beside it."""
+
+    chunk: int = bounded(64, least=1)  # tokens
+    before: int = bounded(1, least=0)  # chunks
+    after: int = bounded(0, least=0)
+
+
+@dataclass(frozen=True)
+class LSH:
+    """Attention among tokens alike: those that fall into the same bucket (Kitaev et al. 2020)."""
+
+    rounds: int = bounded(4, least=1)  # each with other buckets; what is missed in one may be seen in the next
+    # their product is how many there are, each number even or 1; none: two for each chunk of the context
+    buckets: tuple[int, ...] = field(default=(), metadata={"least": 1, "most": 16_384})
+    chunk: int = bounded(64, least=1)  # tokens, in the order of their buckets, that are looked at together …
+    before: int = bounded(1, least=1)  # … with so many chunks before them …
+    after: int = bounded(0, least=0)  # … and after them
+    # no: a token sees the last tokens of its own bucket, as many as the chunks before have; yes: all of its chunk and
+    # of those beside it, as public checkpoints were trained (later tokens then change what earlier ones see)
+    across: bool = False
+
+
+@dataclass(frozen=True)
+class Axial:
+    """Places as rows and columns, each with a vector; a place's is the two side by side (Ho et al. 2019)."""
+
+    rows: int = bounded(0, least=0)  # times columns = the context; 0: as near to a square as can be
+    columns: int = bounded(0, least=0)
+    width: int = bounded(0, least=0)  # of a row's vector, the column's having the rest; 0: a half
+
+
+@dataclass(frozen=True)
 class Transformer:
     """Layers of attention and feed-forward networks (Vaswani et al. 2017), each adding to its input."""
 
@@ -154,11 +243,31 @@ class Transformer:
     norm_at: Literal["pre", "post", "sandwich"] = "pre"
     norm_input: bool = False  # a norm of the first vectors too, places included (BERT)
     epsilon: float = bounded(1e-5, above=0.0)  # of the norms
-    positions: Literal["learned", "sinusoidal", "rotary", "alibi", "t5", "none"] = "learned"
+    positions: Literal["learned", "axial", "sinusoidal", "rotary", "alibi", "t5", "xl", "infused", "none"] = "learned"
     context: int = bounded(0, least=0)  # tokens it can look at; 0: as many as a row of a batch has
-    sees: Literal["left", "all", "prefix"] = "left"  # prefix: all of the first part of a row, then only what is left
+    # prefix: all of the first part of a row, then only what is left; permuted: what comes before in an order (XLNet)
+    sees: Literal["left", "all", "prefix", "permuted"] = "left"
+    memory: int = bounded(0, least=0)  # tokens before a row that are remembered (Transformer-XL); batching: contiguous
+    relative_segments: bool = False  # whether two tokens are of one segment adds to their score (XLNet)
     window: int = bounded(0, least=0)  # tokens on each side that are seen; 0: any number
+    window_grows: bool = False  # in training, rows shorter than the context have as much smaller a window
+    # steps between the tokens that a window sees, by layer, the last for layers above it too; none: next to each other
+    dilation: tuple[int, ...] = field(default=(), metadata={"least": 1})
+    dilated_heads: int = bounded(0, least=0)  # of each layer, the others seeing all of their window; 0: all heads
+    central: Literal["none", "first"] = "none"  # first: all of a text see its first token, and it sees them all
+    central_projections: bool = False  # tokens that see all do so by queries, keys and values of their own (Longformer)
+    # dense: each token with each; banded: only those near each other, so that time and memory are linear in length
+    kernel: Literal["dense", "banded"] = "dense"
+    # what layers, by turns, look at: all that they may see, their chunk and those beside it, or tokens alike (Reformer)
+    attends: tuple[Literal["full", "local", "lsh"], ...] = ("full",)
+    local: Local = field(default_factory=Local)
+    lsh: LSH = field(default_factory=LSH)
+    axial: Axial = field(default_factory=Axial)
+    # reversible: two streams, each adding to the other; none of their layers' values are kept for the way back
+    residual: Literal["plain", "reversible"] = "plain"
+    chunk: int = bounded(0, least=0)  # tokens that go through a feed-forward layer together, to save memory; 0: all
     bias: bool = True
+    attention_bias: bool = True  # no: where there are biases, attention has none (Reformer)
     scaled: bool = True  # scores are divided by the root of a head's width
     dropout: float = bounded(0.0, least=0.0, most=0.95)  # of the first vectors and of what each part adds
     attention_dropout: float = bounded(0.0, least=0.0, most=0.95)  # of the attention's weights
@@ -182,7 +291,34 @@ class LanguageHead:
     tied: bool = True  # the output matrix is the input embedding (Press and Wolf 2017)
     bias: bool = True
     transform: bool = False  # a layer, bent and normed, before the output matrix (BERT)
+    activation: Literal["gelu", "gelu-tanh", "relu", "silu"] = "gelu"  # of that layer
+    epsilon: float = bounded(1e-12, above=0.0)  # of its norm
     scaled: bool = False  # states are divided by the root of their width first (T5)
+
+
+@dataclass(frozen=True)
+class DetectionHead:
+    """A score at every position: is this token the right one? (Clark et al. 2020)"""
+
+    kind: ClassVar[str] = "detection"
+
+
+@dataclass(frozen=True)
+class ClassHead:
+    """A score for each label, from one vector for the whole text."""
+
+    kind: ClassVar[str] = "classes"
+    pool: Literal["first", "mean", "last"] = "first"  # which token's state stands for the text, or the mean of all
+    layer: bool = True  # a layer, bent, before the scores (BERT)
+    dropout: float = bounded(0.1, least=0.0, most=0.95)
+
+
+@dataclass(frozen=True)
+class VectorHead:
+    """One vector for the whole text."""
+
+    kind: ClassVar[str] = "vector"
+    pool: Literal["first", "mean", "last"] = "mean"
 
 
 @dataclass(frozen=True)
@@ -193,17 +329,114 @@ class Causal:
 
 
 @dataclass(frozen=True)
-class Masked:
-    """Predict hidden tokens from all others (Devlin et al. 2019)."""
+class Hiding:
+    """Which tokens are hidden from a model that reads both ways, and how."""
 
-    kind: ClassVar[str] = "masked"
     share: float = bounded(0.15, above=0.0, most=0.95)  # of the tokens that are to be predicted, of which …
     hidden: float = bounded(0.8, least=0.0, most=1.0)  # … so many show [MASK], …
     random: float = bounded(0.1, least=0.0, most=1.0)  # … so many any token, and the others themselves
     # always: other tokens are hidden each time; else a row has so many masks that take turns (BERT: 10)
     redraw: Literal["always", "in-turn"] = "always"
     masks: int = bounded(10, least=1)  # in-turn
+
+
+@dataclass(frozen=True)
+class Permuted:
+    """Predict the last tokens of an order, each from all that come before it in the order (Yang et al. 2019)."""
+
+    kind: ClassVar[str] = "permuted"
+    share: float = bounded(1 / 6, above=0.0, most=1.0)  # of the tokens, the last in the order, that are to be predicted
+    longest: int = bounded(5, least=1)  # run of neighbours that are predicted together; shorter ones are more frequent
+    # all: every token has a place in the order; asked: only those to be predicted, others seeing each other (as XLNet)
+    ordered: Literal["all", "asked"] = "asked"
+
+
+@dataclass(frozen=True)
+class Masked(Hiding):
+    """Predict hidden tokens from all others (Devlin et al. 2019)."""
+
+    kind: ClassVar[str] = "masked"
     next_sentence: bool = False  # predict too whether the second segment goes on from the first; batching.pairs = next
+
+
+@dataclass(frozen=True)
+class Replaced(Hiding):
+    """Tell which tokens a small network has put into the gaps of a text (ELECTRA; Clark et al. 2020)."""
+
+    kind: ClassVar[str] = "replaced"
+    generator: float = bounded(0.25, above=0.0, most=1.0)  # width and heads of the small network, of the large one's
+    weight: float = bounded(50.0, least=0.0)  # of telling replaced tokens, where filling gaps weighs 1
+
+
+@dataclass(frozen=True)
+class Distil(Hiding):
+    """Predict hidden tokens as a larger network does, which is the teacher (DistilBERT; Sanh et al. 2019)."""
+
+    kind: ClassVar[str] = "distil"
+    teacher: str = ""  # a run that fills gaps; it must stay in its place while the pupil is trained
+    temperature: float = bounded(2.0, above=0.0)  # divides both networks' scores
+    told: Literal["all", "hidden"] = "all"  # the tokens at which the teacher's distribution is followed
+    soft_weight: float = bounded(5.0, least=0.0)  # of following the teacher's distributions
+    hard_weight: float = bounded(2.0, least=0.0)  # of finding hidden tokens
+    state_weight: float = bounded(1.0, least=0.0)  # of states that point the same way as the teacher's
+
+
+@dataclass(frozen=True)
+class Denoise:
+    """Write a damaged text as it was, or what it lacks (BART; Lewis et al. 2020. T5; Raffel et al. 2020)."""
+
+    kind: ClassVar[str] = "denoise"
+    # What is done to the text, in this order. The whole text is to be written after: none (as where texts are written
+    # for others), mask (tokens become [MASK]), bert
+    # (some of them any token), delete, infill (spans become one [MASK] each), permute (sentences), rotate, shuffle.
+    # Only what is missing is to be written after: prefix, drop, sentinels (tokens that stand together become one
+    # sentinel), spans (the same with spans); these stand alone.
+    noise: tuple[
+        Literal[
+            "none",
+            "mask",
+            "bert",
+            "delete",
+            "infill",
+            "permute",
+            "rotate",
+            "shuffle",
+            "prefix",
+            "drop",
+            "sentinels",
+            "spans",
+        ],
+        ...,
+    ] = ("spans",)
+    share: float = bounded(0.15, above=0.0, most=0.95)  # of the tokens, for those kinds that choose some
+    span: float = bounded(3.0, least=1.0)  # tokens of a span, on average
+    first: Literal["start", "end", "pad"] = "start"  # the token that the writer reads first (T5: pad; BART: end)
+    opened: bool = False  # texts begin with [START], on both sides (BART); they always close with [END]
+
+
+@dataclass(frozen=True)
+class Prefix:
+    """Predict the rest of a text from its beginning, which is seen both ways (Raffel et al. 2020)."""
+
+    kind: ClassVar[str] = "prefix"
+
+
+@dataclass(frozen=True)
+class Supervised:
+    """Say the label of a text or of two texts."""
+
+    kind: ClassVar[str] = "supervised"
+
+
+@dataclass(frozen=True)
+class Contrastive:
+    """Find the text that belongs to a text among all of the batch (Oord et al. 2018; Gao et al. 2021)."""
+
+    kind: ClassVar[str] = "contrastive"
+    temperature: float = bounded(0.05, above=0.0)  # cosines are divided by it
+
+
+Objective = Causal | Masked | Permuted | Replaced | Distil | Denoise | Prefix | Supervised | Contrastive
 
 
 # --- training -----------------------------------------------------------------------------------------------------
@@ -231,6 +464,7 @@ class Schedule:
     floor: float = bounded(0.0, least=0.0, most=1.0)  # of the rate: where linear and cosine end, plateau stops
     factor: float = bounded(0.5, above=0.0, most=1.0)  # plateau: the rate is multiplied by this …
     patience: int = bounded(0, least=0)  # … after more than so many evaluations in a row without a gain
+    parts: int = bounded(1, least=1)  # equal parts of the run: from one to the next the rate is multiplied by factor
 
 
 @dataclass(frozen=True)
@@ -254,15 +488,16 @@ class Neural:
     """A neural system: data × input × backbone × head × objective, and how it is trained."""
 
     kind: ClassVar[str] = "neural"
-    data: Text = field(default_factory=Text)
+    data: Text | TaskExamples | TaskTexts = field(default_factory=Text)
     tokenizer: Tokenizer = field(default_factory=Tokenizer)
     batching: Batching = field(default_factory=Contiguous)
     input: TokenInput = field(default_factory=TokenInput)
     backbone: Recurrent | Window | Transformer | EncoderDecoder = field(default_factory=Recurrent)
-    head: LanguageHead = field(default_factory=LanguageHead)
-    objective: Causal | Masked = field(default_factory=Causal)
+    head: LanguageHead | DetectionHead | ClassHead | VectorHead = field(default_factory=LanguageHead)
+    objective: Objective = field(default_factory=Causal)
     train: Train = field(default_factory=Train)
-    seed: int = bounded(1, least=0, most=2**63 - 1)
+    start: str = ""  # a run whose tokenizer and weights this one starts from
+    seed: int = bounded(1, least=0, most=2**63 - 1)  # of all that is random: splits, start values, order, dropout
 
 
 # --- word vectors -------------------------------------------------------------------------------------------------
@@ -359,6 +594,7 @@ class Vectors:
 class Examples:
     """Where labelled texts are and how they are split; a set's own parts come before shares."""
 
+    tasks: ClassVar[tuple[str, ...]] = ("classification",)
     text: tuple[str, ...] = ("world-classification",)  # files, sets that `firth data` lists, or - for standard input
     valid: tuple[str, ...] = ()  # own validation examples; otherwise a share
     test: tuple[str, ...] = ()
@@ -367,6 +603,23 @@ class Examples:
     format: str = ""  # of files: tsv, csv, jsonl, labels, …; empty: by the name or the content
     columns: tuple[str, ...] = ()  # of tables, where their names do not tell: text=body,label=class
     encoding: str = "utf-8"
+
+
+@dataclass(frozen=True)
+class TaskExamples(Examples):
+    """Where examples of a task are, for networks."""
+
+    kind: ClassVar[str] = "examples"
+    tasks: tuple[str, ...] = ("classification", "pairs")  # as `firth data` names them: the first that they fit
+
+
+@dataclass(frozen=True)
+class TaskTexts(TaskExamples):
+    """Where examples of tasks are that are all solved by writing a text for a text (Raffel et al. 2020)."""
+
+    kind: ClassVar[str] = "text-to-text"
+    tasks: tuple[str, ...] = ("translation", "summarisation", "classification", "pairs", "similarity")
+    prefixes: tuple[str, ...] = ()  # what stands before the texts of each file or set, so that tasks are told apart
 
 
 @dataclass(frozen=True)

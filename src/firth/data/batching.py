@@ -7,11 +7,13 @@ never read, and a document costs the same tokens in every kind of batch.
 
 from __future__ import annotations
 
-from firth.config.schema import Batching, Bucketed, Contiguous, Framed, Packed, Windows
+from firth.config.schema import Apart, Batching, Bucketed, Contiguous, Framed, Joined, Packed, Windows, Written
 from firth.data.batches.common import Batches
+from firth.data.batches.examples import ApartBatches, JoinedBatches
 from firth.data.batches.framed import FramedBatches
 from firth.data.batches.ring import ContiguousBatches, WindowBatches
 from firth.data.batches.rows import BucketedBatches, PackedBatches
+from firth.data.batches.written import WrittenBatches
 from firth.data.cache import Split
 from firth.text.special import Special
 
@@ -23,6 +25,9 @@ _KINDS = {
     Packed: PackedBatches,
     Windows: WindowBatches,
     Framed: FramedBatches,
+    Joined: JoinedBatches,
+    Apart: ApartBatches,
+    Written: WrittenBatches,
 }
 
 

@@ -10,6 +10,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import asdict, dataclass
 from itertools import chain
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
@@ -44,6 +45,12 @@ class Split:
     ids: np.ndarray  # (tokens,) memory-mapped
     starts: np.ndarray  # (documents + 1,)
     tally: Tally
+    names: tuple[str, ...] = ()  # of the labels that are to be told; none where plain text is all there is
+
+    @property
+    def notes(self) -> dict[str, Any]:
+        """What a run must remember of it, apart from its text."""
+        return {}
 
 
 def default_cache() -> Path:

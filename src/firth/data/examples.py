@@ -1,24 +1,29 @@
-"""Labelled examples for classifiers: files in any format that holds them, sets by name, and how they are split."""
+"""Examples of tasks on texts: files in any format that holds them, sets by name, and how they are split."""
 
 from __future__ import annotations
 
 import hashlib
 import json
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from functools import lru_cache
+from itertools import chain
 from pathlib import Path
 
 from firth.config.schema import Examples
 from firth.data import formats, lines, sets, spool
 from firth.data.formats.labels import Labels
 from firth.data.packed import missing
-from firth.data.records import Labelled, Record
+from firth.data.records import Labelled, Pair, Record, Row
 from firth.data.sources import KEPT
 from firth.data.splits import assign
-from firth.data.tasks import Converter
-from firth.errors import FirthError
+from firth.data.tasks import Converter, UnfitError
+from firth.data.tasks import named as task
+from firth.errors import FirthError, unknown
 
-TASK = "classification"
+Example = Labelled | Pair
+ORDERED = ("similarity", "translation")  # tables without names: left, right, score
+WORLD = "world"  # stands for the beginning of what the world has for the task
 NAMES = ("train", "valid", "test")
 PARTS = {"train": ("train", "all"), "valid": ("valid", "dev"), "test": ("test",)}  # what sets call their splits
 
@@ -29,21 +34,35 @@ class Split:
 
     name: str
     key: str  # a digest of texts and labels: the same content gives the same key, on every machine
-    examples: list[Labelled]
+    examples: list[Example]
 
     @property
     def texts(self) -> list[str]:
-        """What is to be labelled."""
-        return [example.text for example in self.examples]
+        """All texts, the two of a pair one after the other."""
+        return list(chain.from_iterable(map(sides, self.examples)))
 
     @property
     def labels(self) -> list[tuple[str, ...]]:
         """What is right."""
-        return [example.labels for example in self.examples]
+        return [labels(example) for example in self.examples]
+
+
+def sides(example: Example) -> tuple[str, ...]:
+    """The one or two texts of an example."""
+    return (example.left, example.right) if isinstance(example, Pair) else (example.text,)
+
+
+def labels(example: Example) -> tuple[str, ...]:
+    """What is said of an example."""
+    if isinstance(example, Pair):
+        return () if example.label is None else (example.label,)
+    return example.labels
 
 
 def read(config: Examples, seed: int) -> dict[str, Split]:
     """The splits: own files or the set's own parts where there are any, else shares of the examples."""
+    if not config.tasks:
+        raise FirthError("no task is named", where="data.tasks", do="name one: classification, pairs, similarity, …")
     if not config.text:
         raise FirthError("no examples are named", where="data.text", do="name a file or a set that firth data lists")
     text = list(_named(config.text, config, "train"))
@@ -59,46 +78,55 @@ def read(config: Examples, seed: int) -> dict[str, Split]:
     return {name: make(name, examples) for name, examples in found.items() if examples}
 
 
-def make(name: str, examples: Iterable[Labelled]) -> Split:
+def make(name: str, examples: Iterable[Example]) -> Split:
     """A split of these examples."""
     examples, seen = list(examples), hashlib.sha256()
     for example in examples:
-        seen.update(json.dumps([example.text, *example.labels]).encode() + b"\n")
+        told = {"pair": example[:4]} if isinstance(example, Pair) else [example.text, *example.labels]
+        seen.update(json.dumps(told).encode() + b"\n")
+    if len({len(sides(example)) for example in examples}) > 1:
+        raise FirthError("some examples are single texts and some are pairs", do="give one kind, or set data.tasks")
     return Split(name, seen.hexdigest(), examples)
 
 
-def named(name: str, config: Examples) -> Iterator[Labelled]:
+def named(name: str, config: Examples) -> Iterator[Example]:
     """The examples of a file or of a set; of a set its test part, if it has one."""
-    found = list(_held_out("test", Examples(text=(name,), encoding=config.encoding)))
+    found = list(_held_out("test", replace(config, text=(name,), test=())))
     return iter(found or _named((name,), config, "train"))
 
 
-def _chosen(examples: list[Labelled], chosen: Iterable[bool]) -> list[Labelled]:
+def _chosen(examples: list[Example], chosen: Iterable[bool]) -> list[Example]:
     return [example for example, taken in zip(examples, chosen, strict=True) if taken]
 
 
-def _held_out(name: str, config: Examples) -> Iterator[Labelled]:
+def _held_out(name: str, config: Examples) -> Iterator[Example]:
     """What is given apart for validation or test: files, else the parts that the sets of the text have for it."""
     given = {"valid": config.valid, "test": config.test}[name]
     if given:
         yield from _named(given, config, name)
         return
     for text in config.text:
+        if text == WORLD:
+            yield from _of_world(config, name)
+            continue
         base, _, split = text.partition(":")
         if not split and not _is_file(text) and (found := _part(sets.find(base), name)):
-            yield from _of_set(sets.find(base), found)
+            yield from _of_set(sets.find(base), found, config)
 
 
-def _named(names: Iterable[str], config: Examples, split: str) -> Iterator[Labelled]:
+def _named(names: Iterable[str], config: Examples, split: str) -> Iterator[Example]:
     for name in names:
-        if name.startswith(KEPT):
-            yield from _of_python(Path(name.removeprefix(KEPT)))
+        if name == WORLD:
+            yield from _of_world(config, split)
+        elif name.startswith(KEPT):
+            yield from _of_python(Path(name.removeprefix(KEPT)), config)
         elif _is_file(name):
             yield from _of_file(name, config)
         else:
             base, _, part = name.partition(":")
             found = sets.find(base)
-            yield from _of_set(found, part or _part(found, split) or _part(found, "train") or next(iter(found.parts)))
+            chosen = part or _part(found, split) or _part(found, "train") or next(iter(found.parts))
+            yield from _of_set(found, chosen, config)
 
 
 def _is_file(name: str) -> bool:
@@ -121,15 +149,40 @@ def _part(found: sets.DataSet, split: str) -> str:
 # --- where they come from -------------------------------------------------------------------------------------------
 
 
-def _of_set(found: sets.DataSet, split: str) -> Iterator[Labelled]:
-    yield from _converted(found.records(split), Converter(TASK, found.columns), found.name)
+def _of_world(config: Examples, split: str) -> Iterator[Example]:
+    yield from _converted(_small_world(config.tasks[0], split), [Converter(config.tasks[0])], WORLD)
 
 
-def _of_file(name: str, config: Examples) -> Iterator[Labelled]:
+@lru_cache(maxsize=3)
+def _small_world(name: str, split: str) -> tuple[Record, ...]:
+    """The first documents of what the world has for a task: enough for a minute, where making all takes as long."""
+    from firth.data.made import LAYERS
+    from firth.data.world import World
+    from firth.data.world.gold import records
+
+    if name not in LAYERS:
+        raise unknown("task of the world", name, LAYERS)
+    start, count = LAYERS[name][1][split]
+    return tuple(records(World(), name, count // 8, start))
+
+
+def _of_set(found: sets.DataSet, split: str, config: Examples) -> Iterator[Example]:
+    kinds = [found.task] if found.task in config.tasks else list(config.tasks)
+    converters = [Converter(kind, found.columns if kind == found.task else {}) for kind in kinds]
+    yield from _converted(found.records(split), converters, found.name)
+
+
+def _of_file(name: str, config: Examples) -> Iterator[Example]:
     path = lines.encoded(name, config.encoding) if config.encoding != "utf-8" else Path(name)
     form = formats.named(config.format) if config.format else formats.guess(path)
+    yield from _converted(form.read(path), _converters(config), name)
+
+
+def _converters(config: Examples) -> list[Converter]:
+    """For each task that has the columns that were named, or for the first, which says what is wrong with them."""
     columns = dict(_column(setting) for setting in config.columns)
-    yield from _converted(form.read(path), Converter(TASK, columns), name)
+    kinds = [kind for kind in config.tasks if set(columns) <= set(task(kind).columns)]
+    return [Converter(kind, columns) for kind in kinds or config.tasks[:1]]
 
 
 def _column(setting: str) -> tuple[str, str]:
@@ -140,23 +193,57 @@ def _column(setting: str) -> tuple[str, str]:
     return role, name
 
 
-def _of_python(path: Path) -> Iterator[Labelled]:
-    """Documents from Python are lines with their labels before them."""
+def _of_python(path: Path, config: Examples) -> Iterator[Example]:
+    """Documents from Python are lines: texts with their labels before them, or rows with tabs between their values."""
     shown = "Python documents"
     if not path.is_file():
         raise FirthError("the documents kept for this run are gone", where=path, do="train again from the documents")
-    for number, document in enumerate(spool.Spooled(path, shown), 1):
-        yield Labels().parse(number, document, shown)
+    form, several = Labels(), len(config.tasks) > 1
+    spooled = enumerate(spool.Spooled(path, shown), 1)
+    rows = (
+        Row(tuple(text.split("\t")), number)
+        if several and "\t" in text and not text.startswith(form.prefix)
+        else form.parse(number, text, shown)
+        for number, text in spooled
+    )
+    yield from _converted(rows, _converters(config), shown)
 
 
-def _converted(records: Iterable[Record], convert: Converter, where: str) -> Iterator[Labelled]:
-    """The records as examples; an error names the place."""
+def _converted(records: Iterable[Record], converters: list[Converter], where: str) -> Iterator[Example]:
+    """The records as examples of the first task that the first of them fits; an error names the place."""
+    convert = None
     for record in records:
         try:
+            convert = convert or _fitting(record, converters)
             example = convert(record)
-            if not all(example.labels):
+            if not all(labels(example)):
                 raise FirthError("an empty label", do="fill it in")
         except FirthError as error:
             place = lines.at(where, getattr(record, "line", 0))
-            raise FirthError(error.what, where=error.where or place, do=error.do) from None
+            do = _name_columns(convert) if isinstance(error, UnfitError) and isinstance(record, Row) else error.do
+            raise FirthError(error.what, where=error.where or place, do=do) from None
         yield example
+
+
+def _fitting(record: Record, converters: list[Converter]) -> Converter:
+    """The first converter that can use the record, else the first, which says why it cannot."""
+    for plain in converters:
+        convert = _in_order(plain) if isinstance(record, Row) and not record.names else plain
+        try:
+            convert(record)
+        except FirthError:
+            continue
+        return convert
+    return converters[0]
+
+
+def _in_order(convert: Converter) -> Converter:
+    """For columns without names, where no other order is likely."""
+    if convert.columns or convert.name not in ORDERED:
+        return convert
+    return Converter(convert.name, {role: str(place) for place, role in enumerate(convert.task.columns, 1)})
+
+
+def _name_columns(convert: Converter) -> str:
+    named_columns = ",".join(f"{role}={place}" for place, role in enumerate(convert.task.columns, 1))
+    return f"say which they are, by name or by number: --set data.columns={named_columns}"

@@ -15,13 +15,14 @@ if TYPE_CHECKING:
     from firth.families.language import LanguageModel
 
 _SAMPLING = ("temperature", "top_k", "top_p", "seed")
-_ALONE = {"score": ("prefix",), "complete": ()}  # questions that are no generation, and what they take
+_ALONE = {"score": ("prefix",), "complete": (), "embed": ()}  # questions that are no generation, and what they take
 
 
 @dataclass(frozen=True)
 class Asked:
     """How `firth run` is to answer."""
 
+    embed: bool = False
     score: bool = False
     prefix: bool = False
     complete: int = bounded(0, least=0)
@@ -40,6 +41,8 @@ def answer(model: LanguageModel, line: str, options: Mapping[str, object]) -> di
     """What `firth run` says to a line."""
     asked = read_options(Asked, options)
     _check(options, asked)
+    if asked.embed:
+        return {"input": line, "vector": model.embed([line])[0].tolist()}
     if asked.score:
         return {"input": line, "log_probability": model.score([line], whole=not asked.prefix)[0]}
     if asked.complete:
@@ -82,6 +85,8 @@ def _flag(name: str) -> str:
 
 def shown(told: Mapping[str, Any]) -> str:
     """The same for a person."""
+    if "vector" in told:
+        return " ".join(f"{value:.6g}" for value in told["vector"])
     if "log_probability" in told:
         return f"{told['log_probability']:.4f}\t{told['input']}"
     if "words" in told:

@@ -2,21 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
 from firth.config import schema
-from firth.config.core import bounded
 from firth.data import examples
 from firth.data.corpus import make_tokenizer
-from firth.data.records import Labelled
-from firth.errors import FirthError, unknown
+from firth.errors import FirthError
 from firth.families import passes as shared
-from firth.families.order import Order, read_options
+from firth.families.labels import Labeller
+from firth.families.order import Order
 from firth.metrics import classification
-from firth.metrics.score import Score, signature
+from firth.metrics.score import Score
 from firth.report.page import write_report
 from firth.runs.folder import Record, Run
 from firth.text.tokenizer import Tokenizer
@@ -121,38 +120,20 @@ def _finish(order: Order, prepared: Prepared) -> ClassifierModel:
         if name in prepared.splits:
             split = prepared.splits[name]
             order.run.add_scores([score.to_dict() for score in model.scores(split)])
-            shown = list(zip(split.examples[:SHOWN], model.predict(split.texts[:SHOWN]), strict=True))
-    told = [f"{' '.join(right.labels)} | {_told(guessed)} | {right.text[:300]}" for right, guessed in shown]
-    write_report(order.run, told, "Texts: their labels, what the model says")
+            shown = model.told(split, SHOWN)
+    write_report(order.run, shown, "Texts: their labels, what the model says")
     return model
-
-
-def _told(guessed: Iterable[tuple[str, float]]) -> str:
-    return ", ".join(f"{label} {chance:.2f}" for label, chance in guessed)
 
 
 # --- using --------------------------------------------------------------------------------------------------------
 
 
-@dataclass(frozen=True)
-class Asked:
-    """How `firth run` is to answer."""
-
-    count: int = bounded(1, least=1)
-    threshold: float = bounded(0.0, least=0.0, most=1.0)
-
-
-class ClassifierModel:
+class ClassifierModel(Labeller):
     """A trained classifier: what `firth.load` gives for a run of one."""
 
     def __init__(self, run: Run, tokenizer: Tokenizer, classifier: Classifier) -> None:
         self.run, self.tokenizer, self.classifier = run, tokenizer, classifier
         self.config: schema.BagClassifier = run.record.config
-
-    @property
-    def hint(self) -> str:
-        """What to try first."""
-        return f'firth run {self.run.path} "TEXT"'
 
     @property
     def labels(self) -> tuple[str, ...]:
@@ -174,47 +155,15 @@ class ClassifierModel:
         """A .bin that fastText loads; it cuts words at blanks only, so give it texts as the tokenizer cuts them."""
         self.classifier.export(path, self.config.train.epochs)
 
-    def evaluate(self, text: str | Iterable[Labelled] | None = None, split: str = "test", **_: Any) -> list[Score]:
-        """Signed scores on a split of the run's own examples, on a file or set, or on examples from Python."""
-        if text is None:
-            known = self.run.record.data["splits"]
-            if split not in known:
-                raise unknown("split", split, known)
-            found = {split: examples.read(self.config.data, self.config.seed)[split]}
-            shared.require_same_text(self.run, found)
-            return self.scores(found[split])
-        given = examples.named(text, self.config.data) if isinstance(text, str) else text
-        return self.scores(examples.make("given", given))
-
     def scores(self, split: examples.Split) -> list[Score]:
-        """How well the model labels these examples; one that may have several labels is judged by its first guess."""
-        right, ova = split.labels, self.config.method.predict == "ova"
-        if not right:
-            raise FirthError("no examples to score", where=split.name, do="give at least one")
-        first = [[label for label, _ in guessed] for guessed in self.predict(split.texts)]
-        names = ["accuracy"] if all(len(labels) == 1 for labels in right) else ["precision@1", "recall@1"]
-        values = [classification.precision(right, first), classification.recall(right, first)][: len(names)]
-        found = [Score(name, value, self._signature(split, "first")) for name, value in zip(names, values, strict=True)]
-        several = ova and len(names) > 1
-        if several:
-            guessed = self.predict(split.texts, len(self.labels), SURE)
-            first = [[label for label, _ in labels] for labels in guessed]
-        told = self._signature(split, f"from/{SURE}" if several else "first")
-        return [*found, Score("macro_f1", classification.macro_f1(right, first), told)]
-
-    def _signature(self, split: examples.Split, guess: str) -> str:
-        told = {"tok": f"{self.tokenizer.kind}/{self.tokenizer.hash[:8]}", "guess": guess}
-        return signature({**told, "split": split.name, "data": split.key[:8]})
-
-    def answer(self, line: str, options: Mapping[str, object]) -> dict[str, Any]:
-        """The labels of a text."""
-        asked = read_options(Asked, options)
-        (found,) = self.predict([line], asked.count, asked.threshold)
-        return {"input": line, "labels": [[label, chance] for label, chance in found]}
-
-    def shown(self, answer: Mapping[str, Any]) -> str:
-        """The same for a person."""
-        return "\n".join(f"{chance:.4f}\t{label}" for label, chance in answer["labels"])
+        """How well the model labels these examples; where they have several labels, those that it is sure of count."""
+        found = super().scores(split)
+        if self.config.method.predict != "ova" or found[0].name == "accuracy":
+            return found
+        guessed = self.predict(split.texts, len(self.labels), SURE)
+        sure = [[label for label, _ in labels] for labels in guessed]
+        told = self.signed(split, f"from/{SURE}")
+        return [*found[:-1], Score("macro_f1", classification.macro_f1(split.labels, sure), told)]
 
 
 def load(run: Run) -> ClassifierModel:

@@ -22,6 +22,8 @@ from firth.text.tokenizer import Tokenizer
 from firth.types import Batch, Stepper, Target, Tokens
 
 if TYPE_CHECKING:  # late: they import torch, which scoring need not have
+    from torch import Tensor
+
     from firth.decoding.beam import Hypothesis
     from firth.decoding.sample import Generated, Sampling
     from firth.decoding.words import Completion
@@ -36,6 +38,7 @@ class Engine(Protocol):
 
     stepper: Stepper
     precision: str
+    limit: int  # tokens that it can look at at once; 0: any number
 
     def surprises(self, split: Split) -> np.ndarray:
         """-log p of every token of a split (tokens,), its documents one after the other."""
@@ -94,6 +97,11 @@ class LanguageModel(TextModel):
         """Whether what it says of all texts adds up to one."""
         return True
 
+    @property
+    def limit(self) -> int:
+        """Tokens that it can look at at once; 0: any number."""
+        return self._engine.limit
+
     # --- scoring ----------------------------------------------------------------------------------------------
 
     def score(self, texts: Sequence[str], *, whole: bool = True) -> list[float]:
@@ -121,6 +129,15 @@ class LanguageModel(TextModel):
         model = ByteModel(self.run.record.data["byte_counts"])
         found = self.tokenizer.account_batch(list(texts))
         return [model.nats(byte_histogram([each.unknown]), each.unknown_count) for each in found]
+
+    def embed(self, texts: Sequence[str]) -> np.ndarray:
+        """A vector for each text (texts, width): the mean of its tokens' states, [START] included."""
+        if isinstance(texts, str):
+            raise FirthError("one text, where several are given vectors", do="put it into a list: embed([text])")
+        states = getattr(self._engine, "states", None)
+        if states is None:
+            raise FirthError("this model has no vectors of texts", where=self.run.path, do="use a neural one")
+        return states([self._prompt(text) for text in texts])
 
     # --- generation -------------------------------------------------------------------------------------------
 
@@ -178,9 +195,8 @@ class LanguageModel(TextModel):
         """The most probable next tokens after a text, and their probabilities; the end of the text is [END]."""
         from firth.decoding.words import Completion
 
-        stepper, read = self.stepper, self._prompts(prefix)
-        rows, _ = stepper.step(read.streams["text"].ids[:, -1], stepper.start(read))
-        chances, tokens = rows[0].double().exp().topk(min(count, rows.shape[1]))
+        row = self._after(prefix)
+        chances, tokens = row.double().exp().topk(min(count, len(row)))
         before, hidden = self.tokenizer.ids(prefix), self.tokenizer.special.ids
         size = len(self.tokenizer.decode(before))
         texts = (
@@ -188,6 +204,15 @@ class LanguageModel(TextModel):
             for n in tokens.tolist()
         )
         return [Completion(text, chance) for text, chance in zip(texts, chances.tolist(), strict=True)]
+
+    def gap(self, text: str) -> np.ndarray:
+        """Log-probability of every token (vocabulary,) as the next one after a text."""
+        return self._after(text).double().numpy()
+
+    def _after(self, text: str) -> Tensor:
+        stepper, read = self.stepper, self._prompts(text)
+        rows, _ = stepper.step(read.streams["text"].ids[:, -1], stepper.start(read))
+        return rows[0]
 
     def complete(self, prefix: str, count: int = 5) -> list[Completion]:
         """The most probable words that a text goes on with; if it stops in mid-word, words that begin so.
@@ -274,10 +299,10 @@ def _groups(lengths: Sequence[int]) -> list[list[int]]:
 def _padded(rows: Sequence[Sequence[int]], special: Special) -> Batch:
     """Rows as a batch: [START] before each, padding after it."""
     width = max(1, *map(len, rows))
-    values = np.full((len(rows), width), special.pad, np.int64)
+    values = np.full((len(rows), width), special.padding, np.int64)
     mask = np.zeros(values.shape, bool)
     for index, row in enumerate(rows):
         values[index, : len(row)], mask[index, : len(row)] = row, True
-    inputs = np.where(mask, np.roll(values, 1, axis=1), special.pad)
+    inputs = np.where(mask, np.roll(values, 1, axis=1), special.padding)
     inputs[:, 0] = special.start
     return Batch({"text": Tokens(inputs, mask)}, {"text": Target(values, mask.astype(np.float32))})

@@ -15,6 +15,7 @@ from firth.config.core import bounded
 from firth.data.batching import batches, context
 from firth.data.corrupt import corrupted
 from firth.errors import FirthError
+from firth.families.central import marked
 from firth.families.order import read_options
 from firth.families.texts import TextModel
 from firth.metrics.language import perplexity
@@ -62,6 +63,7 @@ class MaskedModel(TextModel):
     ) -> list[Score]:
         """How well hidden tokens are found, of a split of the run's own text or of other text; the same are hidden
         each time."""
+        self._require_head()
         part, config = self.part(text, split, cache), self.config
         whole = batches(config.batching, part, self.tokenizer.special, 0)
         nats, right, count = 0.0, 0, 0
@@ -79,29 +81,40 @@ class MaskedModel(TextModel):
 
     # --- its verbs --------------------------------------------------------------------------------------------
 
-    def fill(self, text: str, count: int = 5) -> list[list[Filler]]:
-        """The most probable fillers of each [MASK] of a text, each by itself."""
+    def fill(self, text: str, count: int = 5, central: Sequence[int] = ()) -> list[list[Filler]]:
+        """The most probable fillers of each [MASK] of a text, each by itself. Tokens that are `central` (0 is [CLS])
+        see all and are seen by all, where others see those near them."""
         special = self.tokenizer.special
         ids = self._framed(text)
         gaps = [place for place, number in enumerate(ids) if number == special.mask]
         if not gaps:
             raise FirthError(f"no {MASK} in the text", do=f"put {MASK} where a word is to be found")
-        (rows,) = self._chances([ids])
+        (rows,) = self._chances([ids], central)
         chances, tokens = rows[gaps].softmax(-1).topk(min(count, rows.shape[1]))
         return [
             [Filler(self._shown(n), p) for n, p in zip(row, shares, strict=True)]
             for row, shares in zip(tokens.tolist(), chances.tolist(), strict=True)
         ]
 
-    def embed(self, texts: Sequence[str]) -> np.ndarray:
-        """A vector for each text (texts, width): the mean of its tokens' states."""
+    def gap(self, text: str) -> np.ndarray:
+        """Log-probability of every token (vocabulary,) in the only [MASK] of a text."""
+        ids = self._framed(text)
+        gaps = [place for place, number in enumerate(ids) if number == self.tokenizer.special.mask]
+        if len(gaps) != 1:
+            what = f"{len(gaps) or 'no'} {MASK}{'s' * (len(gaps) > 1)} in the text"
+            raise FirthError(what, do=f"put one {MASK} where words are to be compared")
+        (rows,) = self._chances([ids])
+        return rows[gaps[0]].double().numpy()
+
+    def embed(self, texts: Sequence[str], central: Sequence[int] = ()) -> np.ndarray:
+        """A vector for each text (texts, width): the mean of its tokens' states; `central` as in `fill`."""
         if isinstance(texts, str):
             raise FirthError("one text, where several are given vectors", do="put it into a list: embed([text])")
         found = np.empty((len(texts), self.system.backbone.width), np.float32)
         rows = [self._framed(text) for text in texts]
         for members in self._groups(rows):
             batch = self._batch([rows[index] for index in members])
-            found[members] = self._means(batch).numpy()
+            found[members] = self._means(marked(batch, central)).numpy()
         return found
 
     @torch.no_grad()
@@ -111,14 +124,28 @@ class MaskedModel(TextModel):
         return (encoded.states * mask).sum(1) / mask.sum(1)
 
     @torch.no_grad()
-    def _chances(self, rows: Sequence[Sequence[int]]) -> list[torch.Tensor]:
+    def _chances(self, rows: Sequence[Sequence[int]], central: Sequence[int] = ()) -> list[torch.Tensor]:
         """Log-probabilities at each place of each row (time, vocabulary)."""
-        found = self.system.log_probabilities(self.system.encode(self._batch(rows)).states)
+        self._require_head()
+        found = self._predicted(marked(self._batch(rows), central))
         return [chances[: len(row)] for chances, row in zip(found, rows, strict=True)]
+
+    def _predicted(self, batch: Batch) -> torch.Tensor:
+        """Log-probabilities of the token at each place (batch, time, vocabulary)."""
+        return self.system.log_probabilities(self.system.encode(batch).states)
+
+    def _require_head(self) -> None:
+        lacks = self.run.record.data.get("lacks")
+        if lacks:
+            do = f"train one: firth train PRESET --start {self.run.path} --text FILE, PRESET being bert or electra"
+            raise FirthError(f"this model was imported without its {lacks}", where=self.run.path, do=do)
 
     def _framed(self, text: str) -> list[int]:
         special = self.tokenizer.special
-        parts = [self.tokenizer.ids(part) for part in text.split(MASK)]
+        *before, last = text.split(MASK)
+        if self.tokenizer.kind not in ("char", "byte"):  # a blank belongs to the word after it, which is hidden
+            before = [part.removesuffix(" ") for part in before]
+        parts = [self.tokenizer.ids(part) for part in (*before, last)]
         ids = parts[0]
         for part in parts[1:]:
             ids = [*ids, special.mask, *part]
@@ -130,7 +157,7 @@ class MaskedModel(TextModel):
 
     def _batch(self, rows: Sequence[Sequence[int]]) -> Batch:
         width = max(map(len, rows))
-        ids = np.full((len(rows), width), self.tokenizer.special.pad, np.int64)
+        ids = np.full((len(rows), width), self.tokenizer.special.padding, np.int64)
         for index, row in enumerate(rows):
             ids[index, : len(row)] = row
         mask = np.arange(width) < np.array([len(row) for row in rows])[:, None]
@@ -171,6 +198,8 @@ class MaskedModel(TextModel):
     @property
     def hint(self) -> str:
         """What to try first."""
+        if "lacks" in self.run.record.data:
+            return f'firth run {self.run.path} --embed "The sun is here."'
         return f'firth run {self.run.path} "The {MASK} is here."'
 
     def answer(self, line: str, options: Mapping[str, object]) -> dict[str, Any]:

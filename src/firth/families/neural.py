@@ -9,17 +9,25 @@ import torch
 
 from firth.build import System, build
 from firth.config import schema
+from firth.data.batches.staged import Staged, shares, stages
 from firth.data.batching import Batches, batches
 from firth.data.cache import Split
-from firth.data.corpus import read_text
 from firth.data.corrupt import corrupted
+from firth.data.material import read_material
+from firth.data.randomness import number
 from firth.errors import FirthError
 from firth.families.causal import causal_model
+from firth.families.denoiser import TextToTextModel
 from firth.families.given import put_vectors
+from firth.families.labelling import LabelModel
 from firth.families.language import LanguageModel
 from firth.families.masked import MaskedModel
 from firth.families.order import Order
-from firth.metrics.language import perplexity
+from firth.families.permuted import PermutedModel
+from firth.families.replaced import ReplacedModel
+from firth.families.sentences import SentenceModel
+from firth.families.starting import start_from, start_tokenizer
+from firth.families.teaching import attach_teacher, begin_as, teacher_note, teacher_tokenizer
 from firth.report.page import write_report
 from firth.runs import checkpoints
 from firth.runs.budget import parse
@@ -32,9 +40,19 @@ from firth.training.devices import Devices, devices, has_bf16, machine
 from firth.training.loop import Evaluation, Job, train
 from firth.types import Cursor, Term
 
-Model = LanguageModel | MaskedModel
+Model = LanguageModel | MaskedModel | LabelModel | SentenceModel
 # What a trained system can do is a matter of what it has learned.
-MODELS = {schema.Causal: causal_model, schema.Masked: MaskedModel}
+MODELS = {
+    schema.Causal: causal_model,
+    schema.Prefix: causal_model,
+    schema.Masked: MaskedModel,
+    schema.Distil: MaskedModel,
+    schema.Replaced: ReplacedModel,
+    schema.Denoise: TextToTextModel,
+    schema.Permuted: PermutedModel,
+    schema.Supervised: LabelModel,
+    schema.Contrastive: SentenceModel,
+}
 
 
 @dataclass(frozen=True)
@@ -47,10 +65,21 @@ class Prepared:
     system: System
 
     def batches(self, name: str) -> Batches:
-        """Batches of a split as configured."""
+        """Batches of a split as configured, in rows of the full length."""
+        return self._made(self.config.batching, name, self.config.seed)
+
+    def staged(self, steps: int) -> Batches:
+        """Batches for so many steps of training, in rows that grow if that is configured."""
         config = self.config
-        whole = batches(config.batching, self.splits[name], self.tokenizer.special, config.seed)
-        return corrupted(whole, config.objective, self.tokenizer, config.seed)
+        parts = stages(config.batching)
+        if len(parts) == 1:
+            return self.batches("train")
+        made = [self._made(part, "train", number(config.seed, "stage", index)) for index, part in enumerate(parts)]
+        return Staged(made, shares(steps, len(parts), config.train.accumulate))
+
+    def _made(self, batching: schema.Batching, name: str, seed: int) -> Batches:
+        whole = batches(batching, self.splits[name], self.tokenizer.special, seed)
+        return corrupted(whole, self.config.objective, self.tokenizer, seed)
 
 
 def fit(order: Order) -> Model:
@@ -68,6 +97,9 @@ def fit(order: Order) -> Model:
 
 def _fit(order: Order, place: Devices) -> None:
     run = order.run
+    if run.exists and not run.record.data["splits"]:
+        do = f"go on with it in a new run: firth train {run.path} --start {run.path} --text FILE"
+        raise FirthError("this model was imported, not trained", where=run.path, do=do)
     if place.leads and not run.exists:
         _begin(order, run)
     place.wait()
@@ -77,15 +109,16 @@ def _fit(order: Order, place: Devices) -> None:
         _start_over_if_lost(order)
     place.wait()
     note = {"config": run.config_digest(), "tokenizers": dict(run.record.tokenizers)}
-    _check_rows(prepared, place)
     config = prepared.config.train
     steps = int(parse(config.budget).amount)
+    training = prepared.staged(steps)
+    _check_rows(prepared.config.batching, training, place)
     train(
         Job(
             prepared.system,
             config,
             steps,
-            prepared.batches("train"),
+            training,
             Validation(prepared, run),
             run.path,
             note,
@@ -116,6 +149,8 @@ def _begin(order: Order, run: Run) -> None:
         "splits": {name: split.key for name, split in prepared.splits.items()},
         "byte_counts": list(prepared.splits["train"].tally.histogram),
         "steps": int(parse(config.train.budget).amount),
+        **prepared.splits["train"].notes,
+        **teacher_note(config),
     }
     run.write_record(Record(order.preset, order.asked, config, {"text": prepared.tokenizer.hash}, data, machine()))
     count = sum(parameter.numel() for parameter in prepared.system.parameters())
@@ -124,12 +159,20 @@ def _begin(order: Order, run: Run) -> None:
 
 def _prepare(order: Order, config: schema.Neural, run: Run | None) -> Prepared:
     say = order.progress.say if run is None else (lambda _: None)
-    tokenizer, splits = read_text(config, run.tokenizer("text") if run else None, order.cache, say)
+    ready = run.tokenizer("text") if run else start_tokenizer(config) or teacher_tokenizer(config)
+    tokenizer, splits = read_material(config, ready, order.cache, say)
     if "valid" not in splits:
         raise FirthError("no validation text", do="set data.valid_share above 0, or give --valid")
-    system = build(config, tokenizer.size)
-    if config.input.vectors and (run is None or checkpoints.newest(run.path) is None):
-        say(put_vectors(system, config.input, tokenizer))
+    stages(config.batching)  # refused now rather than after the run has begun
+    system = build(config, tokenizer.size, len(splits["train"].names) or 2)
+    teacher = attach_teacher(system, config, tokenizer, run)
+    if run is None or checkpoints.newest(run.path) is None:
+        if teacher is not None:
+            say(begin_as(system, teacher))
+        if config.start:
+            say(start_from(system, config, tokenizer))
+        if config.input.vectors:
+            say(put_vectors(system, config.input, tokenizer))
     return Prepared(config, tokenizer, splits, system)
 
 
@@ -166,11 +209,18 @@ def _start_over_if_lost(order: Order) -> None:
         checkpoints.drop_after(order.run.path, None)
 
 
-def _check_rows(prepared: Prepared, place: Devices) -> None:
-    """A carried state is shared out evenly."""
-    rows = prepared.batches("train").batch(Cursor()).size
-    if place.world > 1 and isinstance(prepared.config.batching, schema.Contiguous) and rows % place.world:
-        raise FirthError(f"batching.rows = {rows}: not divisible by {place.world} processes")
+def _check_rows(config: schema.Batching, training: Batches, place: Devices) -> None:
+    """What several processes cannot share: a carried state in uneven parts, and texts told from those beside them."""
+    if place.world == 1:
+        return
+    if isinstance(config, schema.Apart):
+        what = "texts are told from the others of their batch, so a batch cannot be shared by processes"
+        raise FirthError(what, where="batching", do="train in one process")
+    if isinstance(config, schema.Contiguous):
+        rows = [training.batch(Cursor(stage)).size for stage in range(len(stages(config)))]
+        uneven = [count for count in rows if count % place.world]
+        if uneven:
+            raise FirthError(f"batching.rows = {uneven[0]}: not divisible by {place.world} processes")
 
 
 class Validation:
@@ -185,7 +235,7 @@ class Validation:
         found = totals(self.system, self.batches, self.limit)
         loss = sum(term.weight * term.sum / term.count for term in found.values())
         told = found[self.system.objective.yardstick]
-        return Evaluation(loss, self.model.metric, perplexity(told.sum, told.count), self.model.sample())
+        return Evaluation(loss, self.model.metric, self.model.figure(told.sum, told.count), self.model.sample())
 
 
 @torch.no_grad()
@@ -210,7 +260,7 @@ def load(run: Run) -> Model:
             "this run has no trained weights yet", where=run.path, do=f"continue it: firth train {run.path}"
         )
     record, tokenizer = run.record, run.tokenizer("text")
-    system = build(record.config, tokenizer.size)
+    system = build(record.config, tokenizer.size, len(record.data.get("labels", ())) or 2)
     note = load_model(run.weights, system, run.config_digest())
     if note["tokenizers"] != record.tokenizers:
         raise FirthError(

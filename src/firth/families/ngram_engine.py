@@ -24,6 +24,7 @@ class NgramEngine:
     """Counted n-grams as `LanguageModel` asks them."""
 
     precision = "float32"
+    limit = 0  # it looks at the last tokens only, however many there are
 
     def __init__(self, model: Model) -> None:
         self.model, self.stepper = model, NgramStepper(model)

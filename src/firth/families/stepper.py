@@ -45,13 +45,17 @@ class NeuralStepper:
         state = self.system.backbone.start(len(ids), ids.device)
         if ids.shape[1] == 0:
             return torch.empty(len(ids), 0), self._remembering(state, ids)
-        encoded = self.system.encode(_text(ids), state)
-        return self.system.log_probabilities(encoded.states[:, -1]), self._remembering(encoded.state, ids)
+        for piece in ids.split(self.system.backbone.segment or ids.shape[1], 1):  # as where whole texts are scored
+            encoded = self.system.encode(_text(piece, known=True), state)
+            state = encoded.state
+        return self.system.log_probabilities(encoded.states[:, -1]), self._remembering(state, ids)
 
     def _remembering(self, state: State, ids: Tensor) -> State:
         """The state with the tokens that are in it, where they are needed again."""
         return replace(state, live={**state.live, "read": ids}) if self.system.backbone.limit else state
 
 
-def _text(ids: Tensor) -> Batch:
-    return Batch({"text": Tokens(ids, torch.ones_like(ids, dtype=torch.bool))}, {})
+def _text(ids: Tensor, known: bool = False) -> Batch:
+    """Tokens to be read; those that are `known` at once may be seen both ways, by a model that sees so."""
+    mask = torch.ones_like(ids, dtype=torch.bool)
+    return Batch({"text": Tokens(ids, mask, prefix=mask if known else None)}, {})

@@ -34,7 +34,7 @@ def edit_run(path: Path | str, out: Path | str, add: Iterable[str] = (), remove:
     config = old.record.config
     before = build(config, tokenizer.size)
     note = load_model(old.weights, before, old.config_digest())
-    after = build(config, edited.tokenizer.size)
+    after = build(unpadded(config), edited.tokenizer.size)
     after.load_state_dict(moved(before.state_dict(), edited.rows, vocabulary_axes(config)))
     _write(new, _record(old, edited, int(note["step"])), edited, after)
     return edited
@@ -42,6 +42,7 @@ def edit_run(path: Path | str, out: Path | str, add: Iterable[str] = (), remove:
 
 def vocabulary_axes(config: schema.Neural) -> dict[str, int]:
     """The tensors with a row for every token, and along which axis: found by building for two vocabularies."""
+    config = unpadded(config)
     with torch.device("meta"):
         one, two = (build(config, size).state_dict() for size in (16, 17))
     found = {}
@@ -50,6 +51,11 @@ def vocabulary_axes(config: schema.Neural) -> dict[str, int]:
         if differing:
             (found[name],) = differing
     return found
+
+
+def unpadded(config: schema.Neural) -> schema.Neural:
+    """The configuration with a row for each token and no more."""
+    return replace(config, input=replace(config.input, rows=0))
 
 
 def moved(state: Mapping[str, Tensor], rows: Sequence[Sequence[int]], axes: Mapping[str, int]) -> dict[str, Tensor]:
@@ -79,7 +85,8 @@ def _record(old: Run, edited: Edited, step: int) -> Record:
     }
     asked = files.digest(f"{record.asked} {edited.tokenizer.hash}".encode())
     data: dict[str, Any] = {**record.data, "origin": origin}
-    return replace(record, asked=asked, tokenizers={STREAM: edited.tokenizer.hash}, data=data)
+    config, hashes = unpadded(record.config), {STREAM: edited.tokenizer.hash}
+    return replace(record, asked=asked, config=config, tokenizers=hashes, data=data)
 
 
 def _write(run: Run, record: Record, edited: Edited, system: System) -> None:

@@ -9,6 +9,7 @@ from firth.data.cache import Split, default_cache, tokenised
 from firth.data.corpus import Documents, documents
 from firth.data.sources import kept, open_source
 from firth.errors import FirthError, unknown
+from firth.metrics.language import perplexity
 from firth.metrics.score import signature
 from firth.runs.folder import Run
 from firth.text.tokenizer import Tokenizer
@@ -16,6 +17,8 @@ from firth.text.tokenizer import Tokenizer
 
 class TextModel:
     """A trained model with its run and its tokenizer."""
+
+    figure = staticmethod(perplexity)  # what is told while it is trained, of the objective's yardstick: sum and count
 
     def __init__(self, run: Run, tokenizer: Tokenizer, context: str, precision: str) -> None:
         self.run, self.tokenizer, self._context, self._precision = run, tokenizer, context, precision
@@ -39,6 +42,8 @@ class TextModel:
 
     def _split(self, name: str, cache: Path) -> Split:
         known = self.run.record.data["splits"]
+        if not known:
+            raise FirthError("an imported model has no text of its own", where=self.run.path, do="give it with --text")
         if name not in known:
             raise unknown("split", name, known)
         found = self.documents(cache)[name]
@@ -50,12 +55,9 @@ class TextModel:
         return tokenised(cache, "given", Documents(source).key, source, self.tokenizer, account=True)
 
     def _signature(self, part: Split) -> str:
-        return signature(
-            {
-                "tok": f"{self.tokenizer.kind}/{self.tokenizer.hash[:8]}",
-                "ctx": self._context,
-                "split": part.name,
-                "data": part.key[:8],
-                "prec": self._precision,
-            }
-        )
+        return self.signed(split=part.name, data=part.key[:8])
+
+    def signed(self, **parts: object) -> str:
+        """The signature of a score of this model: how it came about, and what the model reads."""
+        about = {"tok": f"{self.tokenizer.kind}/{self.tokenizer.hash[:8]}", "ctx": self._context}
+        return signature({**about, **parts, "prec": self._precision})

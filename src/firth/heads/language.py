@@ -9,6 +9,7 @@ from torch import Tensor, nn
 from torch.nn import functional as F
 
 from firth.config import schema
+from firth.nn.feedforward import ACTIVATIONS
 from firth.nn.linear import Turned, linear
 from firth.nn.loss import linear_cross_entropy, linear_surprise
 from firth.nn.norm import LayerNorm
@@ -20,13 +21,14 @@ SPREAD = 0.1  # an own matrix starts uniform in ±SPREAD
 class Transform(nn.Module):
     """A layer, bent and normed (Devlin et al. 2019)."""
 
-    def __init__(self, width: int, out: int):
+    def __init__(self, width: int, out: int, config: schema.LanguageHead):
         super().__init__()
-        self.dense, self.norm = nn.Linear(width, out), LayerNorm(out, epsilon=1e-12)
+        self.dense, self.norm = nn.Linear(width, out), LayerNorm(out, epsilon=config.epsilon)
+        self.activation = ACTIVATIONS[config.activation]
 
     def forward(self, x: Tensor) -> Tensor:
         """x (…, width) -> (…, out)."""
-        return self.norm(F.gelu(self.dense(x)))
+        return self.norm(self.activation(self.dense(x)))
 
 
 class LanguageHead(nn.Module):
@@ -43,7 +45,7 @@ class LanguageHead(nn.Module):
         self.turned = Turned()
         self.project: nn.Module = nn.Identity()
         if config.transform:
-            self.project = Transform(width, out)
+            self.project = Transform(width, out, config)
         elif out != width:
             self.project = nn.Linear(width, out, bias=False)
 

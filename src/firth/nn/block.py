@@ -2,13 +2,19 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from torch import Tensor, nn
 from torch.nn import functional as F
 
 from firth.config.schema import Transformer
 from firth.nn.attention import Attention, CrossAttention, Scene
 from firth.nn.feedforward import FeedForward
+from firth.nn.local import LocalAttention
+from firth.nn.lsh import LSHAttention
 from firth.nn.norm import norm
+
+ATTENTIONS = {"full": Attention, "local": LocalAttention, "lsh": LSHAttention}
 
 
 class Part(nn.Module):
@@ -35,13 +41,25 @@ class Block(nn.Module):
 
     def __init__(self, config: Transformer, layer: int, cross: bool = False):
         super().__init__()
-        self.attention = Part(config, Attention(config, layer))
+        self.layer = layer
+        kind = config.attends[layer % len(config.attends)]
+        self.attention = Part(config, ATTENTIONS[kind](config, layer))
         self.cross = Part(config, CrossAttention(config, layer)) if cross else None
         self.feedforward = Part(config, FeedForward(config))
 
     def forward(self, x: Tensor, scene: Scene) -> Tensor:
         """x (batch, time, width) -> the same shape."""
-        x = self.attention(x, scene)
+        x = self.attention(x, self.given(x, scene))
         if self.cross is not None:
             x = self.cross(x, scene)
         return self.feedforward(x)
+
+    def given(self, x: Tensor, scene: Scene) -> Scene:
+        """The scene with what keys and values are made of, where they are not those of all of x: of its first tokens
+        (two streams), with what is remembered before them."""
+        if scene.memory is None and not scene.content:
+            return scene
+        content = x[:, : scene.content] if scene.content else x
+        if scene.memory is not None:
+            content = scene.memory.extend(self.layer, content)
+        return replace(scene, over=self.attention.before(content))

@@ -16,15 +16,17 @@ class Cache:
     A state is a value: stepping twice from the same one must not disturb the first step's. So `filled` tells how far a
     buffer has been written by anyone, and whoever finds his own place taken copies it first."""
 
-    def __init__(self, live: Mapping[str, Tensor], more: int):
+    def __init__(self, live: Mapping[str, Tensor], more: int, keep: int = 0):
+        """Room for `more` tokens after those of a state, of which the last `keep` are looked at (0: all)."""
         self.keys, self.values, self.filled = live["keys"], live["values"], live["filled"]
-        self.past = int(live["time"][0])
-        self.time = self.past + more
-        if self.time > self.keys.shape[3]:
-            room = max(2 * self.keys.shape[3], -(-self.time // ROOM) * ROOM)
-            self._copy(room)
-        elif int(self.filled[0]) > self.past:
+        self.end = int(live["time"][0])  # in the buffers
+        self.first = max(0, self.end - keep) if keep else 0
+        self.past = self.end - self.first
+        if self.end + more > self.keys.shape[3]:
+            self._copy(max(2 * self.past, -(-(self.past + more) // ROOM) * ROOM))
+        elif int(self.filled[0]) > self.end:
             self._copy(self.keys.shape[3])
+        self.time = self.end + more
         self.filled.fill_(self.time)
 
     @staticmethod
@@ -37,8 +39,8 @@ class Cache:
     def extend(self, layer: int, keys: Tensor, values: Tensor) -> tuple[Tensor, Tensor]:
         """Keep a layer's new keys and values (batch, heads, new, head width); all of them so far."""
         for kept, new in ((self.keys, keys), (self.values, values)):
-            kept[:, layer, :, self.past : self.time] = new
-        return self.keys[:, layer, :, : self.time], self.values[:, layer, :, : self.time]
+            kept[:, layer, :, self.end : self.time] = new
+        return self.keys[:, layer, :, self.first : self.time], self.values[:, layer, :, self.first : self.time]
 
     @property
     def live(self) -> dict[str, Tensor]:
@@ -49,7 +51,8 @@ class Cache:
     def _copy(self, room: int) -> None:
         def copied(old: Tensor) -> Tensor:
             new = old.new_empty(*old.shape[:3], room, old.shape[4])
-            new[:, :, :, : self.past] = old[:, :, :, : self.past]
+            new[:, :, :, : self.past] = old[:, :, :, self.first : self.end]
             return new
 
         self.keys, self.values, self.filled = copied(self.keys), copied(self.values), self.filled.clone()
+        self.first, self.end = 0, self.past

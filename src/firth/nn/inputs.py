@@ -29,5 +29,5 @@ class TokenEmbedding(nn.Module):
         found = F.embedding(tokens.ids, self.weight)
         if self.segments is not None:  # text that is no pair is all of the first kind
             kind = torch.zeros_like(tokens.ids) if tokens.segment is None else tokens.segment
-            found = found + F.embedding(kind, self.segments)
+            found = found + F.embedding(kind.clamp(max=len(self.segments) - 1), self.segments)  # RoBERTa has one kind
         return F.dropout(found, self.dropout, self.training)

@@ -2,19 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 from torch import Tensor
-from torch.nn import functional as F
 
-from firth.nn.patterns import View
+from firth.nn.banded import banded
+from firth.nn.dense import dense
 
+__all__ = ["KERNELS", "banded", "dense"]
 
-def dense(
-    queries: Tensor, keys: Tensor, values: Tensor, view: View, bias: Tensor | None, dropout: float, scale: float
-) -> Tensor:
-    """Every query with every key, in torch's fused kernel; all are (batch, heads, time, head width)."""
-    causal, mask = (view.causal and bias is None), None
-    if not causal:
-        mask = view.visible(view.queries, view.keys)[:, None] if view.causal else view.mask
-    if bias is not None:
-        mask = bias if mask is None else bias.masked_fill(~mask, float("-inf"))
-    return F.scaled_dot_product_attention(queries, keys, values, mask, dropout, causal, scale=scale)
+# Each takes queries, keys and values (batch, heads, time, head width), the view, what is added to scores, the share of
+# weights that are dropped, and the scale of the products.
+KERNELS: dict[str, Callable[..., Tensor]] = {"dense": dense, "banded": banded}

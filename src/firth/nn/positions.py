@@ -1,51 +1,17 @@
-"""Where a token stands: each scheme overrides one hook.
-
-`embed` puts places into the tokens' vectors; `prepare` works out once what all layers need; and each layer's relation
-may `turn` queries and keys by it, or add a `bias` to their products.
-"""
+"""Where a token stands: each scheme overrides one hook of those in `places`."""
 
 from __future__ import annotations
 
 import math
-from typing import Any
 
 import torch
 from torch import Tensor, nn
 from torch.nn import functional as F
 
 from firth.config.schema import Transformer
-
-
-class Relation(nn.Module):
-    """What one layer makes of places: nothing, unless a scheme says otherwise."""
-
-    def __init__(self, config: Transformer):
-        super().__init__()
-
-    def turn(self, queries: Tensor, keys: Tensor, placed: Any) -> tuple[Tensor, Tensor]:
-        """Queries and keys (batch, heads, time, head width) with their places in them."""
-        return queries, keys
-
-    def bias(self, queries: Tensor, placed: Any) -> Tensor | None:
-        """What is added to the scores, broadcast to (batch, heads, queries, keys); queries have not been turned."""
-        return None
-
-
-class Positions(nn.Module):
-    """No positions: what every scheme starts from."""
-
-    relation: type[Relation] = Relation
-
-    def __init__(self, config: Transformer, width: int):
-        super().__init__()
-
-    def embed(self, vectors: Tensor, at: Tensor) -> Tensor:
-        """The tokens' vectors (batch, time, width) with their places, `at` (time) or (batch, time), in them."""
-        return vectors
-
-    def prepare(self, at: Tensor, queries: int) -> Any:
-        """What relations need, worked out once for all layers; `at` are the keys' places, the queries' the last."""
-        return None
+from firth.nn.axial import AxialPlaces
+from firth.nn.places import Positions, Relation, distances, frequencies, head_width, waves
+from firth.nn.relative import Infused, Relative
 
 
 class Learned(Positions):
@@ -64,12 +30,6 @@ class Sinusoidal(Positions):
 
     def embed(self, vectors: Tensor, at: Tensor) -> Tensor:
         return vectors + waves(at, vectors.shape[-1]).to(vectors.dtype)
-
-
-def waves(at: Tensor, width: int) -> Tensor:
-    """Sine and cosine in turns for each place (…, width)."""
-    angles = at[..., None] * _frequencies(width, at.device)
-    return torch.stack([angles.sin(), angles.cos()], -1).flatten(-2)[..., :width]
 
 
 class Turning(Relation):
@@ -95,7 +55,7 @@ class Rotary(Positions):
         self.width = head_width(config)
 
     def prepare(self, at: Tensor, queries: int) -> tuple[Tensor, Tensor]:
-        angles = at[..., None] * _frequencies(self.width, at.device)  # ((batch,) time, half a head)
+        angles = at[..., None] * frequencies(self.width, at.device)  # ((batch,) time, half a head)
         angles = torch.cat([angles, angles], -1)
         angles = angles[:, None] if at.dim() == 2 else angles  # heads share them
         return angles.cos(), angles.sin()
@@ -141,7 +101,7 @@ class Bucketed(Positions):
 
     def prepare(self, at: Tensor, queries: int) -> Tensor:
         found = F.embedding(self.ranges(distances(at, queries)), self.weight)  # ((batch, 1,) queries, keys, heads)
-        return found.squeeze(1).movedim(-1, -3) if at.dim() == 2 else found.movedim(-1, -3)
+        return found.squeeze(1).movedim(-1, -3) if found.dim() == 5 else found.movedim(-1, -3)
 
     def ranges(self, distance: Tensor) -> Tensor:
         """Which range a distance (key's place less query's) is in."""
@@ -158,28 +118,14 @@ class Bucketed(Positions):
         return first + torch.where(distance < near, distance, far)
 
 
-def distances(at: Tensor, queries: int) -> Tensor:
-    """Key's place less query's: (queries, keys), or (batch, 1, queries, keys) where rows have places of their own."""
-    found = at[..., None, :] - at[..., -queries:, None]
-    return found[:, None] if at.dim() == 2 else found
-
-
-def head_width(config: Transformer) -> int:
-    """Of one head's queries, keys and values."""
-    return config.head_width or config.width // config.heads
-
-
-def _frequencies(width: int, device: torch.device) -> Tensor:
-    """1, …, 1/10000 in even steps of the logarithm, one for each pair of numbers."""
-    pairs = torch.arange(0, width, 2, device=device, dtype=torch.float32)
-    return torch.exp(pairs * (-math.log(10_000.0) / width))
-
-
 POSITIONS = {
     "learned": Learned,
+    "axial": AxialPlaces,
     "sinusoidal": Sinusoidal,
     "rotary": Rotary,
     "alibi": Alibi,
     "t5": Bucketed,
+    "xl": Relative,
+    "infused": Infused,
     "none": Positions,
 }

@@ -10,20 +10,21 @@ from firth.types import Batch, State, Term
 
 
 class Causal(nn.Module):
-    """Surprise at the next token; the target "text" holds the next tokens (batch, time)."""
+    """Surprise at the next token; the target that is `told` holds the next tokens (batch, time)."""
 
     yardstick = "tokens"  # the term that perplexity is made of
     may_look_ahead = False
+    told = "text"
 
     def __init__(self, config: schema.Neural, width: int):
         super().__init__()
 
     def counts(self, batch: Batch) -> dict[str, float]:
         """How much each term of the loss is to be divided by, known before the forward pass."""
-        return {"tokens": float(batch.targets["text"].weight.sum())}
+        return {"tokens": float(batch.targets[self.told].weight.sum())}
 
     def terms(self, system: Driven, batch: Batch, state: State | None) -> tuple[list[Term], State | None]:
         """The one term, summed over the batch, and what is carried on."""
         encoded = system.encode(batch, state)
-        total = system.head.loss(encoded.states, batch.targets["text"], system.table)
+        total = system.head.loss(encoded.states, batch.targets[self.told], system.table)
         return [Term("tokens", total, self.counts(batch)["tokens"])], encoded.state

@@ -6,7 +6,18 @@ from dataclasses import dataclass
 
 from firth.config.schema import System
 from firth.errors import unknown
-from firth.presets import classifiers, ngram, recurrent, transformer, vectors
+from firth.presets import (
+    classifiers,
+    denoising,
+    finetuned,
+    longformer,
+    memory,
+    ngram,
+    recurrent,
+    reformer,
+    transformer,
+    vectors,
+)
 
 
 @dataclass(frozen=True)
@@ -56,6 +67,81 @@ PRESETS: dict[str, Preset] = {
         "plain text",
         "Devlin et al. 2019; Liu et al. 2019",
     ),
+    "transformer-xl": Preset(
+        "Transformer language model that remembers the rows before, with distances for places",
+        memory.XL_SIZES,
+        "plain text",
+        "Dai et al. 2019",
+    ),
+    "xlnet": Preset(
+        "Transformer that predicts tokens in any order, each from those before it in the order",
+        memory.XLNET_SIZES,
+        "plain text",
+        "Yang et al. 2019",
+    ),
+    "shortformer": Preset(
+        "Transformer language model of short rows that look at the row before",
+        memory.SHORTFORMER_SIZES,
+        "plain text",
+        "Press et al. 2021",
+    ),
+    "electra": Preset(
+        "Transformer that tells which tokens of a text a smaller one has replaced",
+        denoising.ELECTRA_SIZES,
+        "plain text",
+        "Clark et al. 2020",
+    ),
+    "distilbert": Preset(
+        "BERT at half its depth that learns from a trained one (--teacher)",
+        denoising.DISTIL_SIZES,
+        "plain text",
+        "Sanh et al. 2019",
+    ),
+    "bart": Preset(
+        "encoder and decoder that mend damaged text", denoising.BART_SIZES, "plain text", "Lewis et al. 2020"
+    ),
+    "t5": Preset(
+        "encoder and decoder that write what is missing in a text",
+        denoising.T5_SIZES,
+        "plain text",
+        "Raffel et al. 2020",
+    ),
+    "t5-v1.1": Preset(
+        "T5 with gated feed-forward networks",
+        denoising.T5_GATED_SIZES,
+        "plain text",
+        "Raffel et al. 2020; Shazeer 2020",
+    ),
+    "text-to-text": Preset(
+        "T5 that learns tasks: a text is read, its answer is written",
+        denoising.TEXT_TO_TEXT_SIZES,
+        "pairs of texts",
+        "Raffel et al. 2020",
+    ),
+    "prefix-lm": Preset(
+        "language model that sees the beginning of a text both ways",
+        denoising.PREFIX_SIZES,
+        "plain text",
+        "Raffel et al. 2020",
+    ),
+    "longformer": Preset(
+        "Transformer that reads long texts both ways and fills gaps, its time linear in their length",
+        longformer.LONGFORMER_SIZES,
+        "plain text, long documents",
+        "Beltagy et al. 2020",
+    ),
+    "longformer-lm": Preset(
+        "language model of long rows, each token seeing those near before it; rows grow while it learns",
+        longformer.LONGFORMER_LM_SIZES,
+        "plain text",
+        "Beltagy et al. 2020",
+    ),
+    "reformer": Preset(
+        "language model for long texts: tokens look at what is near and at tokens alike; memory is flat in depth",
+        reformer.SIZES,
+        "plain text",
+        "Kitaev et al. 2020",
+    ),
     "skipgram": Preset(
         "word vectors: each word predicts its neighbours", vectors.SKIP_GRAM, "plain text", "Mikolov et al. 2013"
     ),
@@ -85,6 +171,30 @@ PRESETS: dict[str, Preset] = {
         classifiers.FAST_TEXT,
         "labelled texts",
         "Joulin et al. 2017",
+    ),
+    "classifier": Preset(
+        "labels of texts or of pairs of texts by a Transformer that reads both ways; --start takes a pre-trained one",
+        finetuned.CLASSIFIER_SIZES,
+        "labelled texts",
+        "Devlin et al. 2019",
+    ),
+    "gpt-classifier": Preset(
+        "the same by a Transformer that reads from the left, with start, delimiter and extract tokens",
+        finetuned.GPT_CLASSIFIER_SIZES,
+        "labelled texts",
+        "Radford et al. 2018",
+    ),
+    "sentence-encoder": Preset(
+        "vectors of texts: those that belong together near each other, the others of the batch far",
+        finetuned.SENTENCE_SIZES,
+        "pairs of texts",
+        "Reimers and Gurevych 2019; Gao et al. 2021",
+    ),
+    "simcse": Preset(
+        "vectors of texts without any pairs: a text read twice with dropout is its own pair",
+        finetuned.SIMCSE_SIZES,
+        "plain text, a line each",
+        "Gao et al. 2021",
     ),
 }
 

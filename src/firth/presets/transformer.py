@@ -92,7 +92,13 @@ BERT_BASE = Neural(
         schedule=Schedule(shape="linear", warmup=10_000),
     ),
 )
-BERT_SMALL = _smaller(BERT_BASE, width=256, depth=4, heads=4, length=128, vocabulary=8000, rate=1e-3, budget="10m")
-BERT_TINY = _smaller(BERT_BASE, width=128, depth=2, heads=4, length=64, vocabulary=2000, rate=2e-3, budget="60s")
+# Small sizes turn by places: 500 steps of the tiny one on world leave a masked perplexity of 8.5, learned places 45.5.
+_TURNING = replace(
+    BERT_BASE,
+    input=TokenInput(segments=2, spread=0.1),
+    backbone=replace(BERT_BASE.backbone, positions="rotary", spread=0.08),
+)
+BERT_SMALL = _smaller(_TURNING, width=256, depth=4, heads=4, length=128, vocabulary=8000, rate=1e-3, budget="10m")
+BERT_TINY = _smaller(_TURNING, width=128, depth=2, heads=4, length=64, vocabulary=2000, rate=2e-3, budget="60s")
 BERT_LARGE = replace(BERT_BASE, backbone=replace(BERT_BASE.backbone, width=1024, depth=24, heads=16))
 BERT_SIZES = {"small": BERT_SMALL, "tiny": BERT_TINY, "base": BERT_BASE, "large": BERT_LARGE}

@@ -52,7 +52,8 @@ class Panel:
         """Title, grid, numbers and names of the axes."""
         left, top, right, bottom = self.box
         shapes: list[Shape] = [Text(left, top - 12.0, self.title, 12.0, weight="bold")]
-        for value in ticks(self.y.low, self.y.high, max(2, int((bottom - top) / 36))):
+        rows = max(2, int((bottom - top) / 36))
+        for value in decades(self.y.low, self.y.high) if self.y.log else ticks(self.y.low, self.y.high, rows):
             _, height = self.at(self.x.high, value)
             shapes.append(Line(((left, height), (right, height)), "line", 0.7))
             shapes.append(Text(left - 6.0, height + 4.0, f"{value:g}", _SMALL, "soft", "end"))

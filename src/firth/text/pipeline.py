@@ -9,7 +9,7 @@ from typing import Any, get_args, get_type_hints
 from firth.config.schema import Tokenizer as Config
 from firth.text import patterns
 from firth.text.normalise import normaliser, replacing
-from firth.text.special import NAMES, UNKNOWN
+from firth.text.special import NAMES, SENTINEL, UNKNOWN
 from firth.text.split import parts_splitter, whole_splitter
 
 _BYTES = {"type": "ByteLevel", "add_prefix_space": False, "trim_offsets": False, "use_regex": False}
@@ -124,6 +124,8 @@ def config_of(file: Mapping[str, Any]) -> Config | None:
     """The configuration that makes this file, but for size and counts; None for a foreign file."""
     if not _is_ours(file["model"], kind(file)):
         return None
+    listed = [token for token in file["added_tokens"] if not SENTINEL.fullmatch(token["content"])]
+    file = {**file, "added_tokens": listed}
     for normal, lower, split in product(_choices("normal"), _choices("lower"), _choices("split")):
         if split == "tabs" and kind(file) not in ("word", "wordpiece"):
             continue

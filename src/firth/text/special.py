@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass, fields
 from typing import Any
 
+SENTINEL = re.compile(r"<extra_id_(\d+)>")  # marks a gap; foreign files list theirs among the special tokens
 NAMES = ("[PAD]", "[UNK]", "[START]", "[END]", "[MASK]", "[CLS]", "[SEP]")  # the first ids, in this order
 UNKNOWN = NAMES[1]
 
@@ -21,6 +23,16 @@ class Special:
     mask: int | None = None
     cls: int | None = None
     sep: int | None = None
+
+    @property
+    def padding(self) -> int:
+        """What fills rows up, where nobody looks: any token will do."""
+        return next((i for i in (self.pad, self.end) if i is not None), 0)
+
+    @property
+    def opening(self) -> int:
+        """What stands before the first token of a text: T5 has no token of its own for it."""
+        return self.padding if self.start is None else self.start
 
     @property
     def ids(self) -> frozenset[int]:
@@ -48,10 +60,17 @@ def every_name() -> list[str]:
 
 def find(file: Mapping[str, Any], vocabulary: Mapping[str, int]) -> Special:
     """The special tokens of a file: those it marks; if it marks none, by their names in the vocabulary."""
-    marked = {token["content"]: token["id"] for token in file["added_tokens"] if token["special"]}
+    listed = (token for token in file["added_tokens"] if not SENTINEL.fullmatch(token["content"]))
+    marked = {token["content"]: token["id"] for token in listed if token["special"]}
     known = marked or vocabulary
     found = {role: next((known[n] for n in names if n in known), None) for role, names in _CALLED.items()}
     return Special(**{**found, **_unknown(file["model"], vocabulary)})
+
+
+def sentinels(vocabulary: Mapping[str, int]) -> tuple[int, ...]:
+    """The tokens that mark gaps, the first gap's first."""
+    found = {int(match[1]): i for name, i in vocabulary.items() if (match := SENTINEL.fullmatch(name))}
+    return tuple(found[number] for number in sorted(found))
 
 
 def missing(special: Special) -> list[str]:

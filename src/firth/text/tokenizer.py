@@ -11,7 +11,7 @@ from __future__ import annotations
 import json
 from array import array
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from hashlib import sha256
 from pathlib import Path
@@ -68,8 +68,9 @@ class Tokenizer:
         from firth.text.train import train
 
         if config.file:
-            return cls.load(config.file)
-        return cls(json.dumps(train(config, documents)))
+            return cls.load(config.file).with_sentinels(config.sentinels)
+        learnt = replace(config, size=config.size - config.sentinels)
+        return cls(json.dumps(train(learnt, documents))).with_sentinels(config.sentinels)
 
     @classmethod
     def load(cls, path: str | Path) -> Tokenizer:
@@ -102,9 +103,17 @@ class Tokenizer:
 
     def with_specials(self) -> Tokenizer:
         """The same tokenizer with the special tokens it lacks added at the end, as foreign ones may need."""
+        return self._with_added(special.missing(self.special))
+
+    def with_sentinels(self, count: int) -> Tokenizer:
+        """The same tokenizer with so many tokens that mark gaps; their numbers fall, as T5's do."""
+        names = [f"<extra_id_{number}>" for number in reversed(range(count))]
+        known = self.vocabulary()
+        return self._with_added([name for name in names if name not in known])
+
+    def _with_added(self, names: Sequence[str]) -> Tokenizer:
         from tokenizers import AddedToken
 
-        names = special.missing(self.special)
         if not names:
             return self
         rust, _ = _open(self._content, "tokenizer")
@@ -112,6 +121,11 @@ class Tokenizer:
         file = json.loads(rust.to_str())
         file["model"] = json.loads(self._content)["model"]  # with what the library does not know
         return Tokenizer(json.dumps(file))
+
+    @cached_property
+    def sentinels(self) -> tuple[int, ...]:
+        """The tokens that mark gaps, the first gap's first; no text becomes one."""
+        return special.sentinels(self.vocabulary())
 
     def __reduce__(self) -> tuple[Any, ...]:
         return Tokenizer, (self._content,)

@@ -24,7 +24,13 @@ def share(config: Schedule, step: int, total: int) -> float:
         return (step + 1) / (config.warmup + 1)
     done = min(1.0, (step - config.warmup) / max(1, total - config.warmup))
     found = _SHAPES[config.shape](done, step, config.warmup)
-    return config.floor + (1.0 - config.floor) * found if config.shape in _ENDS_AT_FLOOR else found
+    found = config.floor + (1.0 - config.floor) * found if config.shape in _ENDS_AT_FLOOR else found
+    return found * _factor(config, step, total)
+
+
+def _factor(config: Schedule, step: int, total: int) -> float:
+    """What equal parts of the run have taken off the rate; they change where stages of rows do."""
+    return config.factor ** sum(step >= total * part // config.parts for part in range(1, config.parts))
 
 
 def after_evaluation(config: Schedule, scale: float, stale: int) -> float:

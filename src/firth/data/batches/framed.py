@@ -54,7 +54,7 @@ class FramedBatches(PackedBatches):
         made = [[self._piece(piece, random) for piece in row] for row in rows]
         width = max(sum(len(piece.ids) for piece in row) for row in made)
         table = np.zeros((6, len(rows), width), np.int64)  # ids, document, segment, places, told, next
-        table[0] = self.special.pad
+        table[0] = self.special.padding
         asked = np.zeros((len(rows), width), np.float32)
         for number, row in enumerate(made):
             here = 0

@@ -38,7 +38,7 @@ class RingBatches:
         self, places: np.ndarray, mask: np.ndarray, at: Cursor, *, fresh: bool, predicted: np.ndarray | None = None
     ) -> Batch:
         before = self.split.ids[places - 1]
-        inputs = np.where(before == self.special.end, self.special.start, before)
+        inputs = np.where(before == self.special.end, self.special.opening, before)
         return make_batch(inputs, self.split.ids[places], mask, places, at, fresh, predicted=predicted)
 
 

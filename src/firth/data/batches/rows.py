@@ -87,7 +87,7 @@ class RowBatches(ABC):
     def _fill(self, rows: list[list[int]], at: Cursor) -> Batch:
         pieces, ids = self._pieces(), self.split.ids
         width = max(int(pieces.sizes[row].sum()) for row in rows)
-        inputs = np.full((len(rows), width), self.special.pad, np.int64)
+        inputs = np.full((len(rows), width), self.special.padding, np.int64)
         values, document, places = inputs.copy(), np.zeros_like(inputs), np.zeros_like(inputs)
         for row, members in enumerate(rows):
             here = 0
@@ -96,7 +96,7 @@ class RowBatches(ABC):
                 span = slice(here, here + last - first)
                 places[row, span] = np.arange(first, last)
                 before = ids[places[row, span] - 1]
-                inputs[row, span] = np.where(before == self.special.end, self.special.start, before)
+                inputs[row, span] = np.where(before == self.special.end, self.special.opening, before)
                 values[row, span], document[row, span] = ids[first:last], mark
                 here = span.stop
         return make_batch(inputs, values, document > 0, places, at, fresh=True, document=document)

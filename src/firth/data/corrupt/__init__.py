@@ -8,13 +8,25 @@ from typing import Any
 
 from firth.config import schema
 from firth.data.batches.common import Batches
+from firth.data.corrupt.denoising import Denoising
 from firth.data.corrupt.masking import Masking
+from firth.data.corrupt.permuting import Permuting
+from firth.data.corrupt.prefixed import Prefixed, context_first
 from firth.text.tokenizer import Tokenizer
 from firth.types import Batch, Cursor
 
 # A corruption is built once, and called with a batch, the seed and the batch's cursor.
 Corruption = Callable[[Batch, int, Cursor], Batch]
-CORRUPTIONS: dict[type, Callable[[Any, Tokenizer], Corruption]] = {schema.Masked: Masking}
+CORRUPTIONS: dict[type, Callable[[Any, Tokenizer], Corruption]] = {
+    schema.Masked: Masking,
+    schema.Permuted: Permuting,
+    schema.Replaced: Masking,
+    schema.Distil: Masking,
+    schema.Denoise: Denoising,
+    schema.Prefix: Prefixed,
+}
+# What is marked where whole texts are scored, each token once.
+READINGS: dict[type, Callable[[Batch], Batch]] = {schema.Prefix: context_first}
 
 
 @dataclass(frozen=True)

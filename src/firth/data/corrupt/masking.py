@@ -9,22 +9,25 @@ import numpy as np
 from firth.config import schema
 from firth.data.randomness import generator
 from firth.text.tokenizer import Tokenizer
-from firth.types import Batch, Cursor, Target
+from firth.types import Batch, Cursor, Target, Tokens
 
 
 class Masking:
     """Chooses a share of each row's tokens; of these most show [MASK], some any token, some themselves."""
 
-    def __init__(self, config: schema.Masked, tokenizer: Tokenizer) -> None:
+    def __init__(self, config: schema.Hiding, tokenizer: Tokenizer) -> None:
         self.config, self.mask = config, tokenizer.special.mask
-        self.ordinary = np.setdiff1d(np.arange(tokenizer.size), sorted(tokenizer.special.ids))
+        self.ordinary = np.setdiff1d(np.arange(tokenizer.size), sorted(tokenizer.special.ids | {*tokenizer.sentinels}))
 
     def __call__(self, batch: Batch, seed: int, at: Cursor) -> Batch:
         """The batch with hidden tokens, its weights 1 where they are to be predicted."""
         text, target = batch.streams["text"], batch.targets["text"]
         may = (target.weight > 0) & text.mask
-        draws = self._draws(target, seed, at)  # (3, rows, time)
-        told = chosen(may, draws[0], self.config.share)
+        if self.config.redraw == "always":
+            draws = generator(seed, "mask", at.epoch, at.index).random((3, *may.shape))
+            told = chosen(may, draws[0], self.config.share)
+        else:
+            draws, told = self._in_turn(text, may, target.place, seed, at.epoch % self.config.masks)
         hidden = told & (draws[1] < self.config.hidden)
         other = told & ~hidden & (draws[1] < self.config.hidden + self.config.random)
         ids = np.where(hidden, self.mask, target.values)
@@ -32,13 +35,20 @@ class Masking:
         asked = Target(target.values, told.astype(np.float32), target.place)
         return replace(batch, streams={"text": replace(text, ids=ids)}, targets={**batch.targets, "text": asked})
 
-    def _draws(self, target: Target, seed: int, at: Cursor) -> np.ndarray:
-        rows, time = target.values.shape
-        if self.config.redraw == "always":
-            return generator(seed, "mask", at.epoch, at.index).random((3, rows, time))
-        turn = at.epoch % self.config.masks
-        first = target.place.max(1)  # a place of the row's own: the same row has the same masks in its turn
-        return np.stack([generator(seed, "mask", turn, int(place)).random((3, time)) for place in first], 1)
+    def _in_turn(
+        self, text: Tokens, may: np.ndarray, place: np.ndarray, seed: int, turn: int
+    ) -> tuple[np.ndarray, np.ndarray]:
+        """Draws (3, rows, time) and chosen tokens (rows, time): a piece has the same in its turn, whoever is beside."""
+        marks = text.mask.astype(np.int64) if text.document is None else text.document
+        draws, told = np.zeros((3, *may.shape)), np.zeros(may.shape, bool)
+        pieces = [(row, mark) for row, last in enumerate(marks.max(1)) for mark in range(1, int(last) + 1)]
+        for row, mark in pieces:
+            here = np.flatnonzero(marks[row] == mark)
+            known = place[row, here][may[row, here]]
+            random = generator(seed, "mask", turn, int(known[0]) if len(known) else -1)
+            draws[:, row, here] = random.random((3, len(here)))
+            told[row, here] = chosen(may[row, here][None], draws[0, row, here][None], self.config.share)[0]
+        return draws, told
 
 
 def chosen(may: np.ndarray, draws: np.ndarray, share: float) -> np.ndarray:

@@ -1,0 +1,206 @@
+"""Attention by chunks, local and by hashing, against dense attention and against loops over the paper's definition."""
+
+import itertools
+
+import pytest
+import torch
+
+from firth.config import schema
+from firth.nn.attention import Attention, Scene
+from firth.nn.local import LocalAttention
+from firth.nn.lsh import LSHAttention, bucket_counts, hashed
+from firth.nn.patterns import view
+from firth.types import Tokens
+
+HEADS, WIDTH = 2, 16
+TIME = 22
+
+
+def text(batch=3, time=TIME, ragged=True, documents=False):
+    """Rows of several lengths, or of several documents."""
+    ids = torch.randint(9, (batch, time))
+    lengths = torch.tensor([time, time - 3, time // 2][:batch] if ragged else [time] * batch)
+    mask = torch.arange(time) < lengths[:, None]
+    marks = (1 + torch.arange(time) // 9).expand(batch, time).contiguous() if documents else None
+    return Tokens(ids, mask, marks)
+
+
+def layer(kind, sees="left", **change):
+    config = schema.Transformer(width=WIDTH, heads=HEADS, sees=sees, context=TIME, positions="none", **change)
+    made = kind(config, 0).eval()
+    for weight in made.parameters():
+        torch.nn.init.normal_(weight, std=0.5)
+    return config, made
+
+
+def scene(config, tokens):
+    return Scene(view(config, tokens), None)
+
+
+def shared_dense(made, config, x, tokens):
+    """Dense attention with keys of the queries' directions; itself only where nothing else is seen."""
+    queries, values = made.split(made.inputs(x), 2)
+    keys = queries / (queries.square().mean(-1, keepdim=True) + 1e-6).sqrt() / (WIDTH // HEADS) ** 0.5
+    seen = view(config, tokens).seen.expand(len(x), 1, *x.shape[1:2] * 2)
+    itself = torch.eye(x.shape[1], dtype=torch.bool)
+    others = (seen & ~itself).any(-1, keepdim=True)
+    scores = (queries @ keys.transpose(-1, -2)).masked_fill(~(seen & (~itself | ~others)), -torch.inf)
+    return made.joined(torch.softmax(scores, -1).nan_to_num(0.0) @ values)
+
+
+@pytest.mark.parametrize(
+    ("sees", "rounds", "across", "documents"),
+    list(itertools.product(["left", "all"], [1, 3], [False, True], [False, True])),
+)
+def test_one_bucket_and_one_chunk_are_dense_attention(sees, rounds, across, documents):
+    torch.manual_seed(1)
+    settings = schema.LSH(rounds=rounds, buckets=(1,), chunk=TIME, after=1, across=across)
+    config, made = layer(LSHAttention, sees, lsh=settings)
+    tokens, x = text(documents=documents), torch.randn(3, TIME, WIDTH)
+    mine, other = x.clone().requires_grad_(), x.clone().requires_grad_()
+    found, wanted = made(mine, scene(config, tokens)), shared_dense(made, config, other, tokens)
+    real = tokens.mask
+    torch.testing.assert_close(found[real], wanted[real], atol=1e-5, rtol=1e-5)
+    direction = torch.randn(found[real].shape)
+    got = torch.autograd.grad((found[real] * direction).sum(), (mine, *made.parameters()))
+    asked = torch.autograd.grad((wanted[real] * direction).sum(), (other, *made.parameters()))
+    for one, two in zip(got, asked, strict=True):
+        torch.testing.assert_close(one, two, atol=1e-4, rtol=1e-4)
+
+
+@pytest.mark.parametrize(("sees", "before", "after"), [("left", 1, 0), ("left", 2, 0), ("all", 1, 1), ("all", 2, 1)])
+def test_buckets_hold_the_last_tokens_alike(sees, before, after):
+    """By loops: in each round, the tokens of the same bucket not too far in it; rounds add up."""
+    torch.manual_seed(2)
+    settings = schema.LSH(rounds=3, buckets=(2, 2), chunk=4, before=before, after=after)
+    config, made = layer(LSHAttention, sees, lsh=settings)
+    tokens, x = text(documents=True), torch.randn(3, TIME, WIDTH)
+    queries, values = made.split(made.inputs(x), 2)
+    buckets = made.buckets(queries, scene(config, tokens))
+    visible = view(config, tokens).seen.expand(3, 1, TIME, TIME)
+    wanted = torch.zeros_like(values)
+    for b, h, i in itertools.product(range(3), range(HEADS), range(TIME)):
+        taken = []
+        for bucket in buckets[b, h]:
+            alike = [j for j in range(TIME) if bucket[j] == bucket[i] and tokens.mask[b, j]]
+            if tokens.mask[b, i]:
+                here = alike.index(i)
+                alike = alike[max(0, here - 4 * before) : here + 4 * after + 1]
+            taken += [j for j in alike if visible[b, 0, i, j] and j != i]
+        query = queries[b, h, i]
+        scores = torch.stack([query @ queries[b, h, j] / queries[b, h, j].norm() for j in taken]) if taken else None
+        wanted[b, h, i] = values[b, h, i] if scores is None else torch.softmax(scores, 0) @ values[b, h, taken]
+    found = made(x, scene(config, tokens))
+    torch.testing.assert_close(found[tokens.mask], made.joined(wanted)[tokens.mask], atol=1e-4, rtol=1e-4)
+
+
+@pytest.mark.parametrize("across", [False, True])
+def test_weights_are_what_is_taken(across):
+    torch.manual_seed(3)
+    settings = schema.LSH(rounds=2, buckets=(4,), chunk=5, across=across)
+    config, made = layer(LSHAttention, lsh=settings)
+    tokens, x = text(ragged=False), torch.randn(3, TIME, WIDTH)
+    _, values = made.split(made.inputs(x), 2)
+    weights = made.weights(x, scene(config, tokens))
+    torch.testing.assert_close(weights.sum(-1), torch.ones(3, HEADS, TIME))
+    assert not weights.triu(1).any()
+    torch.testing.assert_close(made.joined(weights @ values), made(x, scene(config, tokens)), atol=1e-5, rtol=1e-5)
+
+
+@pytest.mark.parametrize("kind", [LSHAttention, LocalAttention])
+def test_neither_padding_nor_later_tokens_nor_other_documents_nor_the_batch_change_a_token(kind):
+    torch.manual_seed(4)
+    config, made = layer(kind, lsh=schema.LSH(rounds=2, buckets=(4,), chunk=4), local=schema.Local(chunk=4))
+    tokens, x = text(), torch.randn(3, TIME, WIDTH)
+    whole = made(x, scene(config, tokens))
+    short = Tokens(tokens.ids[2:, :11], tokens.mask[2:, :11])
+    torch.testing.assert_close(whole[2:, :11], made(x[2:, :11], scene(config, short)), atol=1e-5, rtol=1e-5)
+    start = Tokens(tokens.ids[:, :7], tokens.mask[:, :7])
+    torch.testing.assert_close(whole[:, :7], made(x[:, :7], scene(config, start)), atol=1e-5, rtol=1e-5)
+
+
+def test_documents_side_by_side_see_what_they_see_alone():
+    torch.manual_seed(5)
+    config, made = layer(LSHAttention, lsh=schema.LSH(rounds=2, buckets=(4,), chunk=4))
+    tokens, x = text(documents=True, ragged=False), torch.randn(3, TIME, WIDTH)
+    together = made(x, scene(config, tokens))
+    alone = Tokens(tokens.ids[:, 9:18], tokens.mask[:, 9:18])
+    torch.testing.assert_close(together[:, 9:18], made(x[:, 9:18], scene(config, alone)), atol=1e-5, rtol=1e-5)
+
+
+@pytest.mark.parametrize("kind", [LSHAttention, LocalAttention])
+def test_a_row_that_sees_nothing_gives_zeros(kind):
+    config, made = layer(
+        kind, "all", lsh=schema.LSH(buckets=(2,), chunk=4), local=schema.Local(chunk=4, after=1), attention_bias=False
+    )
+    tokens = text()
+    tokens.mask[1] = False
+    x = torch.randn(3, TIME, WIDTH, requires_grad=True)
+    found = made(x, scene(config, tokens))
+    assert not found[1].any() and found[0].all()
+    found.sum().backward()
+    assert x.grad.isfinite().all()
+
+
+@pytest.mark.parametrize(
+    ("sees", "before", "after", "documents"), [("left", 1, 0, False), ("left", 2, 0, True), ("all", 1, 1, True)]
+)
+def test_local_attention_is_dense_attention_with_a_mask(sees, before, after, documents):
+    torch.manual_seed(6)
+    config, made = layer(LocalAttention, sees, local=schema.Local(chunk=4, before=before, after=after))
+    _, full = layer(Attention, sees)
+    full.load_state_dict(made.state_dict())
+    tokens, x = text(documents=documents), torch.randn(3, TIME, WIDTH)
+    chunk = torch.arange(TIME) // 4
+    apart = chunk[:, None] - chunk
+    seen = view(config, tokens).seen & (apart <= before) & (apart >= -after)
+
+    def dense(x):
+        queries, keys, values = full.split(full.inputs(x), 3)
+        return full.joined(torch.nn.functional.scaled_dot_product_attention(queries, keys, values, seen))
+
+    mine, other = x.clone().requires_grad_(), x.clone().requires_grad_()
+    found, wanted = made(mine, scene(config, tokens)), dense(other)
+    torch.testing.assert_close(found[tokens.mask], wanted[tokens.mask], atol=1e-5, rtol=1e-5)
+    found[tokens.mask].square().sum().backward()
+    wanted[tokens.mask].square().sum().backward()
+    torch.testing.assert_close(mine.grad, other.grad, atol=1e-4, rtol=1e-4)
+    weights = made.weights(x, scene(config, tokens))
+    _, _, values = made.split(made.inputs(x), 3)
+    torch.testing.assert_close(made.joined(weights @ values)[tokens.mask], found[tokens.mask], atol=1e-5, rtol=1e-5)
+
+
+def test_a_bucket_is_the_direction_pointed_to():
+    vectors = torch.randn(2, HEADS, 30, 4)
+    directions = torch.randn(HEADS, 4, 3, 5)
+    found = hashed(vectors, directions, (4, 1, 6))  # two and three directions and their opposites
+    for b, h, t, r in itertools.product(range(2), range(HEADS), range(30), range(3)):
+        along = vectors[b, h, t] @ directions[h, :, r]
+        first, second = torch.cat([along[:2], -along[:2]]), torch.cat([along[2:], -along[2:]])
+        assert found[b, h, r, t] == first.argmax() + 4 * second.argmax()
+    twice = hashed(vectors * 7.0, directions, (4, 1, 6))
+    assert torch.equal(found, twice)  # length does not matter
+
+
+def test_directions_are_drawn_in_training_and_fixed_in_evaluation():
+    config, made = layer(LSHAttention, lsh=schema.LSH(rounds=2, buckets=(8,), chunk=4))
+    again = LSHAttention(config, 0).eval()
+    again.load_state_dict(made.state_dict())
+    tokens, x = text(), torch.randn(3, TIME, WIDTH)
+    with torch.no_grad():
+        before = torch.get_rng_state()
+        assert torch.equal(made(x, scene(config, tokens)), again(x, scene(config, tokens)))
+        assert torch.equal(before, torch.get_rng_state())
+        made.train()
+        torch.manual_seed(1)
+        one = made(x, scene(config, tokens))
+        two = made(x, scene(config, tokens))
+        torch.manual_seed(1)
+        assert torch.equal(one, made(x, scene(config, tokens)))
+    assert not torch.allclose(one, two)
+    assert not torch.equal(LSHAttention(config, 1).directions, made.directions)
+
+
+@pytest.mark.parametrize(("context", "wanted"), [(64, (2,)), (512, (16,)), (500, (8,)), (65_536, (32, 64))])
+def test_there_are_two_buckets_for_each_chunk(context, wanted):
+    assert bucket_counts(schema.LSH(chunk=64), context) == wanted

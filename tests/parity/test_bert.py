@@ -1,0 +1,106 @@
+"""BERT's pre-training loss against Hugging Face's, with the same weights: hidden tokens and pairs of segments."""
+
+import pytest
+import torch
+from copying import put, put_block
+
+from firth.build import build
+from firth.config import schema
+from firth.errors import FirthError
+from firth.types import Batch, Target, Tokens
+
+transformers = pytest.importorskip("transformers")
+
+
+def bert(pairs="next", **change):
+    backbone = schema.Transformer(
+        width=32, depth=2, heads=4, activation="gelu", norm_at="post", norm_input=True, epsilon=1e-12, sees="all"
+    )
+    config = schema.Neural(
+        batching=schema.Framed(length=24, pairs=pairs),
+        input=schema.TokenInput(segments=2),
+        backbone=backbone,
+        head=schema.LanguageHead(transform=True),
+        objective=schema.Masked(**{"next_sentence": True, **change}),
+    )
+    return build(config, 50).eval()
+
+
+def theirs():
+    config = transformers.BertConfig(
+        vocab_size=50, hidden_size=32, num_hidden_layers=2, num_attention_heads=4, intermediate_size=128,
+        max_position_embeddings=24, hidden_dropout_prob=0, attention_probs_dropout_prob=0,
+    )  # fmt: skip
+    model = transformers.BertForPreTraining(config).eval()
+    with torch.no_grad():
+        for parameter in model.parameters():
+            parameter.normal_(std=0.3)
+    return model
+
+
+@torch.no_grad()
+def copy_bert(his, mine):
+    embeddings = his.bert.embeddings
+    mine.input.weight.copy_(embeddings.word_embeddings.weight)
+    mine.input.segments.copy_(embeddings.token_type_embeddings.weight)
+    mine.backbone.positions.weight.copy_(embeddings.position_embeddings.weight)
+    put(mine.backbone.input_norm, embeddings.LayerNorm)
+    for block, layer in zip(mine.backbone.blocks, his.bert.encoder.layer, strict=True):
+        put_block(block, layer)
+    put(mine.head.project.dense, his.cls.predictions.transform.dense)
+    put(mine.head.project.norm, his.cls.predictions.transform.LayerNorm)
+    mine.head.bias.copy_(his.cls.predictions.bias)
+    put(mine.objective.next.pool, his.bert.pooler.dense)
+    # theirs says 0 where the second segment goes on, ours 1
+    mine.objective.next.classify.weight.copy_(his.cls.seq_relationship.weight.flip(0))
+    mine.objective.next.classify.bias.copy_(his.cls.seq_relationship.bias.flip(0))
+
+
+@pytest.mark.parametrize("time", [9, 24])
+def test_the_loss_of_pre_training_equals_theirs(time):
+    torch.manual_seed(time)
+    his, mine = theirs(), bert()
+    copy_bert(his, mine)
+    ids = torch.randint(7, 50, (3, time))
+    mask = torch.arange(time) < torch.tensor([time, time - 3, time - 1])[:, None]
+    segment = (torch.arange(time) >= 4).long().expand(3, -1)
+    told = (torch.rand(3, time) < 0.3) & mask
+    told[0, 1] = True
+    goes_on = torch.tensor([1, 0, 1])
+    follows, asked = torch.zeros(3, time, dtype=torch.long), torch.zeros(3, time)
+    follows[:, 0], asked[:, 0] = goes_on, 1.0
+    targets = {"text": Target(ids.roll(1, 0), told.float()), "next": Target(follows, asked)}
+    batch = Batch({"text": Tokens(ids, mask, segment=segment)}, targets)
+    found = his(ids, mask, segment, labels=ids.roll(1, 0).masked_fill(~told, -100), next_sentence_label=1 - goes_on)
+    terms, _ = mine(batch)
+    assert [term.name for term in terms] == ["tokens", "next"]
+    loss = sum(term.weight * term.sum / term.count for term in terms)
+    torch.testing.assert_close(loss, found.loss, atol=1e-5, rtol=1e-5)
+    logits = mine.log_probabilities(mine.encode(batch).states)[mask]
+    torch.testing.assert_close(logits, found.prediction_logits.log_softmax(-1)[mask], atol=1e-5, rtol=1e-5)
+
+
+def test_several_pairs_in_a_row_are_asked_each_at_its_own_cls():
+    system = bert()
+    ids = torch.randint(7, 50, (1, 20))
+    marks = torch.tensor([[1] * 12 + [2] * 8])
+    follows, asked = torch.zeros(1, 20, dtype=torch.long), torch.zeros(1, 20)
+    asked[0, [0, 12]], follows[0, 12] = 1.0, 1
+    nothing = Target(ids, torch.zeros(1, 20))
+
+    def batch(first, last, document):
+        rows = slice(first, last)
+        text = Tokens(ids[:, rows], torch.ones(1, last - first, dtype=torch.bool), document)
+        told = {"text": Target(nothing.values[:, rows], nothing.weight[:, rows])}
+        return Batch({"text": text}, {**told, "next": Target(follows[:, rows], asked[:, rows])})
+
+    with torch.no_grad():
+        together = system(batch(0, 20, marks))[0][1]
+        apart = [system(batch(first, last, None))[0][1] for first, last in ((0, 12), (12, 20))]
+    assert together.count == 2
+    torch.testing.assert_close(together.sum, sum(term.sum for term in apart), atol=1e-5, rtol=1e-5)
+
+
+def test_pairs_that_are_not_made_cannot_be_asked():
+    with pytest.raises(FirthError, match="no pairs of segments to tell apart"):
+        bert(pairs="none")

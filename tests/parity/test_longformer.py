@@ -1,0 +1,113 @@
+"""Longformer against Hugging Face's, with the same weights: padding, tokens that see all, lengths of all kinds."""
+
+import pytest
+import torch
+
+from firth.build import build
+from firth.config import schema
+from firth.types import Batch, Target, Tokens
+
+transformers = pytest.importorskip("transformers")
+
+PAD, SIDE, LAYERS = 1, 4, 2  # SIDE: tokens seen on each side; Hugging Face counts both
+
+
+@pytest.fixture(scope="module")
+def theirs():
+    torch.manual_seed(0)
+    config = transformers.LongformerConfig(
+        vocab_size=60,
+        hidden_size=32,
+        num_hidden_layers=LAYERS,
+        num_attention_heads=4,
+        intermediate_size=64,
+        max_position_embeddings=66,
+        attention_window=[2 * SIDE] * LAYERS,
+        type_vocab_size=2,
+        pad_token_id=PAD,
+        layer_norm_eps=1e-5,
+        initializer_range=0.2,
+        hidden_dropout_prob=0.0,
+        attention_probs_dropout_prob=0.0,
+    )
+    return transformers.LongformerForMaskedLM(config).eval()
+
+
+def longformer(kernel):
+    config = schema.Neural(
+        batching=schema.Framed(length=64),
+        input=schema.TokenInput(segments=2),
+        backbone=schema.Transformer(
+            width=32,
+            depth=LAYERS,
+            heads=4,
+            inner=64,
+            activation="gelu",
+            norm_at="post",
+            norm_input=True,
+            sees="all",
+            window=SIDE,
+            central_projections=True,
+            kernel=kernel,
+        ),
+        head=schema.LanguageHead(transform=True, epsilon=1e-5),
+        objective=schema.Masked(),
+    )
+    return build(config, 60).eval()
+
+
+def copy_linear(mine, *his):
+    mine.weight.copy_(torch.cat([each.weight for each in his]))
+    mine.bias.copy_(torch.cat([each.bias for each in his]))
+
+
+@torch.no_grad()
+def copy_longformer(theirs, ours):
+    body, head = theirs.longformer, theirs.lm_head
+    ours.input.weight.copy_(body.embeddings.word_embeddings.weight)
+    ours.input.segments.copy_(body.embeddings.token_type_embeddings.weight)
+    ours.backbone.positions.weight.copy_(body.embeddings.position_embeddings.weight[PAD + 1 :])  # places begin there
+    copy_linear(ours.backbone.input_norm, body.embeddings.LayerNorm)
+    for block, his in zip(ours.backbone.blocks, body.encoder.layer, strict=True):
+        attention, looks = block.attention.inner, his.attention.self
+        copy_linear(attention.inputs, looks.query, looks.key, looks.value)
+        copy_linear(attention.central.inputs, looks.query_global, looks.key_global, looks.value_global)
+        copy_linear(attention.output, his.attention.output.dense)
+        copy_linear(block.attention.sum, his.attention.output.LayerNorm)
+        copy_linear(block.feedforward.inner.input, his.intermediate.dense)
+        copy_linear(block.feedforward.inner.output, his.output.dense)
+        copy_linear(block.feedforward.sum, his.output.LayerNorm)
+    copy_linear(ours.head.project.dense, head.dense)
+    copy_linear(ours.head.project.norm, head.layer_norm)
+    ours.head.bias.copy_(head.bias)
+
+
+@pytest.mark.parametrize("kernel", ["dense", "banded"])
+@pytest.mark.parametrize("time", [48, 29])  # the second is no multiple of the window
+@pytest.mark.parametrize("places", [[], [0], [0, 3, 17]])
+def test_logits_and_loss_equal_hugging_faces(theirs, kernel, time, places):
+    ours = longformer(kernel)
+    copy_longformer(theirs, ours)
+    ids = torch.randint(2, 60, (3, time))
+    mask = torch.ones_like(ids, dtype=torch.bool)
+    mask[1, time - 7 :], mask[2, 20:] = False, False
+    ids[~mask] = PAD
+    central = torch.zeros_like(mask)
+    central[:, places] = True
+    central[1, 5] = bool(places)  # rows may have different numbers of them
+    segment = (torch.arange(time) > 9).long().expand(3, -1)
+    told = mask & (torch.rand(3, time) < 0.3)
+    with torch.no_grad():
+        found = theirs(
+            ids,
+            attention_mask=mask.long(),
+            global_attention_mask=central.long(),
+            token_type_ids=segment,
+            labels=ids.masked_fill(~told, -100),
+        )
+        tokens = Tokens(ids, mask, segment=segment, central=central if places else None)
+        batch = Batch({"text": tokens}, {"text": Target(ids, told.float())})
+        mine = ours.log_probabilities(ours.encode(batch).states)
+        (term,) = ours(batch)[0]
+    torch.testing.assert_close(mine[mask], found.logits.log_softmax(-1)[mask], atol=1e-5, rtol=1e-5)
+    torch.testing.assert_close(term.sum / term.count, found.loss, atol=1e-5, rtol=1e-5)

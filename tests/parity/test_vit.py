@@ -1,0 +1,84 @@
+"""The Transformer over patches against Hugging Face's ViT, with the same weights."""
+
+import pytest
+import torch
+
+from firth.backbones.transformer import TransformerBackbone
+from firth.config import schema
+from firth.errors import FirthError
+from firth.nn.patches import Patches
+from firth.types import Pixels
+
+transformers = pytest.importorskip("transformers")
+INPUT = schema.PatchInput(size=12, patch=4)
+
+
+def copied(mine, theirs):
+    mine.weight.copy_(theirs.weight.reshape(mine.weight.shape))
+    mine.bias.copy_(theirs.bias)
+
+
+def test_states_equal_vits():
+    config = transformers.ViTConfig(
+        hidden_size=32, num_hidden_layers=2, num_attention_heads=4, intermediate_size=64, image_size=12, patch_size=4,
+        hidden_dropout_prob=0.0, attention_probs_dropout_prob=0.0,
+    )  # fmt: skip
+    theirs = transformers.ViTModel(config, add_pooling_layer=False).eval()
+    patches = Patches(INPUT, 0, 32)
+    options = schema.Transformer(
+        width=32, depth=2, heads=4, inner=64, activation="gelu", epsilon=1e-12, sees="all", context=patches.places
+    )
+    ours = TransformerBackbone(options, 32).eval()
+    with torch.no_grad():
+        for parameter in theirs.parameters():
+            parameter.normal_(std=0.3)
+        copied(patches.product, theirs.embeddings.patch_embeddings.projection)
+        patches.whole.copy_(theirs.embeddings.cls_token.flatten())
+        ours.positions.weight.copy_(theirs.embeddings.position_embeddings[0])
+        copied(ours.norm, theirs.layernorm)
+        layers = [
+            module
+            for name, module in theirs.named_modules()
+            if name.endswith(("layer.0", "layer.1", "layers.0", "layers.1"))
+        ]
+        for block, layer in zip(ours.blocks, layers, strict=True):
+            named = dict(layer.named_modules())
+            inputs, (query, key, value) = block.attention.inner.inputs, _qkv(named)
+            inputs.weight.copy_(torch.cat([query.weight, key.weight, value.weight]))
+            inputs.bias.copy_(torch.cat([query.bias, key.bias, value.bias]))
+            copied(block.attention.before, named["layernorm_before"])
+            copied(block.feedforward.before, named["layernorm_after"])
+            for mine, his in zip(
+                (block.attention.inner.output, block.feedforward.inner.input, block.feedforward.inner.output),
+                _others(named), strict=True,
+            ):  # fmt: skip
+                copied(mine, his)
+        pictures = torch.randn(3, 3, 12, 12)
+        found = ours(*patches.read(Pixels(pictures))).states
+        wanted = theirs(pixel_values=pictures).last_hidden_state
+    torch.testing.assert_close(found, wanted, atol=1e-5, rtol=1e-5)
+
+
+def _linears(named):
+    return {name: module for name, module in named.items() if isinstance(module, torch.nn.Linear)}
+
+
+def _qkv(named):
+    linears = _linears(named)
+    return [
+        next(m for n, m in linears.items() if n.split(".")[-1] in (word, f"{word[0]}_proj"))
+        for word in ("query", "key", "value")
+    ]
+
+
+def _others(named):
+    """The remaining products in their order: out of attention, into the inner layer, out of it."""
+    used = {id(module) for module in _qkv(named)}
+    return [module for module in _linears(named).values() if id(module) not in used]
+
+
+def test_pictures_that_do_not_fit_are_refused():
+    with pytest.raises(FirthError, match="cannot be cut into patches of 5"):
+        Patches(schema.PatchInput(size=12, patch=5), 0, 8)
+    with pytest.raises(FirthError, match="3 × 8 × 8 numbers, not 3 × 12 × 12"):
+        Patches(INPUT, 0, 8)(Pixels(torch.zeros(1, 3, 8, 8)))

@@ -1,0 +1,11 @@
+"""Pages that are made from the code are up to date with it."""
+
+import runpy
+from pathlib import Path
+
+ROOT = Path(__file__).parent.parent
+
+
+def test_the_tables_of_settings_are_those_of_the_schema():
+    made = runpy.run_path(str(ROOT / "tools" / "settings.py"))
+    assert made["PAGE"].read_text() == made["page"](), "run: python tools/settings.py"

@@ -1,0 +1,107 @@
+"""Writes the tables of docs/configuration.md from the fields of config/schema.py and the comments beside them.
+
+`python tools/settings.py` after a field was added or changed; a test sees to it that this was done.
+"""
+
+from __future__ import annotations
+
+import ast
+import re
+from collections.abc import Iterator
+from dataclasses import MISSING, Field, fields, is_dataclass
+from pathlib import Path
+from types import UnionType
+from typing import Any, Literal, get_args, get_origin, get_type_hints
+
+from firth.config import schema
+
+ROOT = Path(__file__).parent.parent
+PAGE = ROOT / "docs" / "configuration.md"
+MARK = "<!-- below: python tools/settings.py -->\n"
+SOURCE = Path(schema.__file__).read_text()
+CLASSES = {node.name: node for node in ast.parse(SOURCE).body if isinstance(node, ast.ClassDef)}
+
+
+def comments(kind: type) -> dict[str, str]:
+    """What stands beside or above each field."""
+    lines, found = SOURCE.split("\n"), {}
+    for parent in reversed(kind.__mro__):
+        node = CLASSES.get(parent.__name__)
+        for item in node.body if node else ():
+            if isinstance(item, ast.AnnAssign):
+                beside = re.search(r"  # (.*)$", lines[item.end_lineno - 1])
+                above, row = [], item.lineno - 2
+                while lines[row].strip().startswith("# "):
+                    above.insert(0, lines[row].strip()[2:])
+                    row -= 1
+                found[item.target.id] = " ".join([*above, *([beside[1]] if beside else [])])
+    return found
+
+
+def sections(kind: type, told: dict[type, str], path: str = "") -> Iterator[str]:
+    """A table for a group of settings, and those of the groups within it that are not told yet."""
+    hints, said = get_type_hints(kind), comments(kind)
+    groups, rows = [], []
+    for item in fields(kind):
+        inner = [each for each in _members(hints[item.name]) if is_dataclass(each)]
+        if inner:
+            groups.append((item.name, inner))
+        else:
+            meaning = said.get(item.name, "").replace("|", "\\|")
+            rows.append(
+                f"| `{path}{item.name}` | `{_shown(_default(item))}` | {_values(item, hints[item.name])} | {meaning} |"
+            )
+    yield f"{kind.__doc__.split(chr(10))[0]}\n"
+    yield (
+        "\n".join(["| setting | default | values | meaning |", "| --- | --- | --- | --- |", *rows]) + "\n"
+        if rows
+        else "It has no settings of its own.\n"
+    )
+    for name, inner in groups:
+        for each in inner:
+            several = f' with `kind = "{each.kind}"`' if len(inner) > 1 and hasattr(each, "kind") else ""
+            yield f"### `{path}{name}`{several}\n"
+            if each in told:
+                yield f"As `{told[each]}`.\n"
+            else:
+                told[each] = f"{path}{name}"
+                yield from sections(each, told, f"{path}{name}.")
+
+
+def _members(hint: Any) -> tuple[Any, ...]:
+    return get_args(hint) if isinstance(hint, UnionType) else (hint,)
+
+
+def _default(item: Field) -> Any:
+    return item.default if item.default is not MISSING else item.default_factory()
+
+
+def _shown(value: Any) -> str:
+    if isinstance(value, tuple):
+        return f"[{', '.join(map(_shown, value))}]"
+    if isinstance(value, bool):
+        return str(value).lower()
+    return f'"{value}"' if isinstance(value, str) else f"{value:g}" if isinstance(value, float) else str(value)
+
+
+def _values(item: Field, hint: Any) -> str:
+    if get_origin(hint) is tuple:
+        return f"list: {_values(item, get_args(hint)[0])}"
+    if get_origin(hint) is Literal:
+        return ", ".join(f"`{each}`" for each in get_args(hint))
+    if hint is bool:
+        return "`true`, `false`"
+    limits = {"least": "≥", "above": ">", "most": "≤"}
+    given = {sign: item.metadata.get(name) for name, sign in limits.items()}
+    told = [f"{sign} {value:g}" for sign, value in given.items() if value is not None and value < 2**62]
+    return ", ".join([{int: "whole number", float: "number", str: "text"}[hint], *told])
+
+
+def page() -> str:
+    """The whole page: what is above the mark as it is, and the tables."""
+    above = PAGE.read_text().partition(MARK)[0]
+    return above + MARK + "\n" + "\n".join(sections(schema.Neural, {}))
+
+
+if __name__ == "__main__":
+    PAGE.write_text(page())
