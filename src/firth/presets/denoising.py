@@ -190,7 +190,7 @@ ELECTRA_SMALL = _sized(
 ELECTRA_TINY = _sized(
     replace(
         ELECTRA_SMALL,
-        input=replace(ELECTRA_SMALL.input, width=64),
+        input=replace(ELECTRA_SMALL.input, width=128),
         objective=replace(ELECTRA_SMALL.objective, generator=0.5),
     ),
     width=128,
