@@ -96,11 +96,11 @@ def choose(what: str, settings: Iterable[str] = (), short: Mapping[str, str] = M
     if isinstance(config, schema.Neural) and config.start:
         from firth.families.starting import inherit
 
-        config = core.override(inherit(config, config.start), said)
+        config = _with(inherit(config, config.start), said, config.start)
     if core.has(config, "objective.teacher") and config.objective.teacher:
         from firth.families.teaching import follow
 
-        config = core.override(follow(preset, config.objective.teacher), said)
+        config = _with(follow(preset, config.objective.teacher), said, config.objective.teacher)
     if core.has(config, "train.budget"):
         parse(config.train.budget)  # refused now rather than after the text is read
     return Choice(name, config)
@@ -236,6 +236,15 @@ def _names(text: str | Path | Iterable[str]) -> tuple[str, ...]:
     from firth.data.sources import kept
 
     return (str(text),) if isinstance(text, (str, Path)) else (kept(text, default_cache() / "spool"),)
+
+
+def _with(begun: schema.Neural, said: Iterable[str], where: str) -> schema.Neural:
+    """The configuration of a network that goes on from another's, with settings put over it."""
+    config = core.override(begun, said)
+    if config.tokenizer != begun.tokenizer:
+        what = "the tokenizer of that run is kept, for its vectors belong to its tokens"
+        raise FirthError(what, where=where, do="leave settings of the tokenizer out, or train from scratch")
+    return config
 
 
 def _refuse_used(path: Path) -> None:

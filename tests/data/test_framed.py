@@ -8,6 +8,7 @@ from hypothesis import strategies as st
 from firth.config.schema import Framed
 from firth.data.batching import batches
 from firth.data.cache import Split, Tally
+from firth.errors import FirthError
 from firth.text.special import Special
 from firth.types import Cursor
 
@@ -55,7 +56,7 @@ def test_every_token_stands_once_between_cls_and_sep(split, length):
 
 
 @settings(max_examples=40, deadline=None)
-@given(split=corpora, epoch=st.integers(0, 3))
+@given(split=corpora.filter(lambda split: (np.diff(split.starts) > 2).sum() > 1), epoch=st.integers(0, 3))
 def test_a_pair_is_two_segments_each_with_its_sep(split, epoch):
     made = batches(Framed(rows=3, length=16, pairs="next"), split, SPECIAL, 1)
     for index in range(made.count(epoch)):
@@ -102,3 +103,20 @@ def test_a_piece_is_packed_beside_others_and_marks_tell_them_apart():
     assert text.document is not None
     assert text.ids.shape == (2, 14)
     assert all(len(set(ids[1:-1])) == 1 for ids, *_ in pieces(batch))
+
+
+def test_neither_the_first_nor_the_last_token_gives_away_what_goes_on():
+    """Documents go from 7 to 26: a second segment begins within one and ends with it, true or not."""
+    split = split_of([list(range(7, 27))] * 60 + [[8]])
+    made = batches(Framed(rows=16, length=24, pairs="next"), split, SPECIAL, 1)
+    kinds = set()
+    for index in range(made.count(0)):
+        for ids, _, _, _, goes_on, _ in pieces(made.batch(Cursor(0, index))):
+            second = ids[np.flatnonzero(ids == SPECIAL.sep)[0] + 1 : -1]
+            kinds.add((second[0] == 7, second[-1] == 26, bool(goes_on[0])))
+    assert kinds == {(False, True, True), (False, True, False)}
+
+
+def test_pairs_of_one_document_are_refused():
+    with pytest.raises(FirthError, match="at least two documents"):
+        batches(Framed(length=12, pairs="next"), split_of([list(range(7, 47))]), SPECIAL, 1).count(0)

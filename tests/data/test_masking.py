@@ -10,6 +10,7 @@ from firth.data.batching import batches
 from firth.data.cache import Split, Tally
 from firth.data.corrupt import corrupted
 from firth.data.corrupt.masking import Masking, chosen
+from firth.errors import FirthError
 from firth.text.tokenizer import Tokenizer
 from firth.types import Cursor
 
@@ -143,3 +144,9 @@ def test_a_mask_without_random_or_shown_tokens_hides_all_that_are_asked():
     batch = change(whole.batch(Cursor()), 1, Cursor())
     told = batch.targets["text"].weight > 0
     assert ((batch.streams["text"].ids == SPECIAL.mask) == told).all()
+
+
+def test_more_than_all_chosen_tokens_cannot_be_hidden_or_replaced():
+    Masking(schema.Masked(hidden=0.7, random=0.3), TOKENIZER)
+    with pytest.raises(FirthError, match="more than all chosen tokens"):
+        Masking(schema.Masked(hidden=0.9, random=0.5), TOKENIZER)

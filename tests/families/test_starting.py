@@ -148,3 +148,36 @@ def test_inheriting_keeps_what_a_preset_says_of_its_reach(run):
     config = inherit(preset, str(run))
     assert config.backbone.width == 16 and config.backbone.window == preset.backbone.window > 0
     assert config.backbone.kernel == "banded"
+
+
+def test_the_tokenizer_is_the_runs_and_cannot_be_asked_for(run):
+    with pytest.raises(FirthError, match="tokenizer of that run is kept"):
+        chosen(run, **{"tokenizer.size": 500})
+
+
+def test_a_label_keeps_what_was_learned_of_it(tmp_path):
+    """Labels are numbered from frequent to rare: with other frequencies they have other numbers."""
+
+    def table(name, good, bad):
+        path = tmp_path / name
+        rows = [
+            "text\tlabel",
+            *[f"lovely day {n}\tgood" for n in range(good)],
+            *[f"awful day {n}\tbad" for n in range(bad)],
+        ]
+        path.write_text("\n".join(rows) + "\n")
+        return str(path)
+
+    small = {**SMALL, "train.optimizer.rate": 0.02, "train.schedule.warmup": 0}
+    first = firth.train(
+        "classifier:tiny", text=table("a.tsv", 60, 20), out=tmp_path / "a", settings=small, budget="40 steps"
+    )
+    other = {name: small[name] for name in small if name.startswith("train.")} | {"train.optimizer.rate": 1e-9}
+    text = table("b.tsv", 20, 60)
+    second = firth.train(
+        "classifier:tiny", text=text, out=tmp_path / "b", settings=other, budget="1 steps", start=str(tmp_path / "a")
+    )
+    assert first.labels == ("good", "bad") and second.labels == ("bad", "good")
+    texts = ["lovely day 99", "awful day 99"]
+    assert [guess[0][0] for guess in first.predict(texts)] == ["good", "bad"]
+    assert [guess[0][0] for guess in second.predict(texts)] == ["good", "bad"]

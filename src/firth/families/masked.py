@@ -90,7 +90,8 @@ class MaskedModel(TextModel):
         if not gaps:
             raise FirthError(f"no {MASK} in the text", do=f"put {MASK} where a word is to be found")
         (rows,) = self._chances([ids], central)
-        chances, tokens = rows[gaps].softmax(-1).topk(min(count, rows.shape[1]))
+        known = rows[gaps, : self.tokenizer.size]  # an imported table may have more rows
+        chances, tokens = known.softmax(-1).topk(min(count, known.shape[1]))
         return [
             [Filler(self._shown(n), p) for n, p in zip(row, shares, strict=True)]
             for row, shares in zip(tokens.tolist(), chances.tolist(), strict=True)
@@ -104,7 +105,7 @@ class MaskedModel(TextModel):
             what = f"{len(gaps) or 'no'} {MASK}{'s' * (len(gaps) > 1)} in the text"
             raise FirthError(what, do=f"put one {MASK} where words are to be compared")
         (rows,) = self._chances([ids])
-        return rows[gaps[0]].double().numpy()
+        return rows[gaps[0], : self.tokenizer.size].double().numpy()
 
     def embed(self, texts: Sequence[str], central: Sequence[int] = ()) -> np.ndarray:
         """A vector for each text (texts, width): the mean of its tokens' states; `central` as in `fill`."""

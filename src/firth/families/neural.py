@@ -170,7 +170,7 @@ def _prepare(order: Order, config: schema.Neural, run: Run | None) -> Prepared:
         if teacher is not None:
             say(begin_as(system, teacher))
         if config.start:
-            say(start_from(system, config, tokenizer))
+            say(start_from(system, config, tokenizer, splits["train"].names))
         if config.input.vectors:
             say(put_vectors(system, config.input, tokenizer))
     return Prepared(config, tokenizer, splits, system)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import fields, replace
 from typing import Any
 
@@ -21,6 +21,7 @@ from firth.text.tokenizer import Tokenizer
 from firth.training.checkpoint import read_tensors
 
 _NETWORK = ("input.", "backbone.")  # what serves any objective
+_LABELS = ("head.classify.weight", "head.classify.bias")  # a row for each
 _TASK = ("head.", "objective.")  # what serves the same objective only
 # What a preset decides itself if it says anything about it: how far tokens see, and what is left out in training.
 _OWN = ("window", "window_grows", "dilation", "dilated_heads", "central", "central_projections", "kernel")
@@ -57,8 +58,9 @@ def start_tokenizer(config: schema.Neural) -> Tokenizer | None:
     return tokenizer if same else tokenizer.with_specials()
 
 
-def start_from(system: System, config: schema.Neural, tokenizer: Tokenizer) -> str:
-    """Load the weights of the run `config.start`: the network, and where the objective is the same its head too."""
+def start_from(system: System, config: schema.Neural, tokenizer: Tokenizer, labels: Sequence[str] = ()) -> str:
+    """Load the weights of the run `config.start`: the network, and where the objective is the same its head too, in
+    which a label keeps what was learned of it whatever its number is now."""
     run, begun = Run.open(config.start), _neural(config.start)
     if not run.is_trained:
         raise FirthError(
@@ -69,6 +71,7 @@ def start_from(system: System, config: schema.Neural, tokenizer: Tokenizer) -> s
     parts = (*_NETWORK, *_TASK) if same else _NETWORK
     given = {name: tensor for name, tensor in read_tensors(run.weights).items() if name.startswith(parts)}
     wanted = system.state_dict()
+    given |= _relabelled(given, wanted, run.record.data.get("labels", ()), labels)
     found = matched(lengthened(given, wanted), wanted, vocabulary_axes(config), str(run.path))
     system.load_state_dict({**wanted, **found})
     left = sorted(name for name in wanted if name not in found)
@@ -109,6 +112,19 @@ def _rows(tensor: Tensor, wanted: Tensor, axis: int) -> Tensor:
     count = min(tensor.shape[axis], wanted.shape[axis])
     rest = wanted.narrow(axis, count, wanted.shape[axis] - count)
     return torch.cat([tensor.narrow(axis, 0, count), rest], axis)
+
+
+def _relabelled(
+    given: Mapping[str, Tensor], wanted: Mapping[str, Tensor], old: Sequence[str], new: Sequence[str]
+) -> dict[str, Tensor]:
+    """The rows of labels by their names; those of other labels stay as they start."""
+    found = {}
+    pairs = [(place, old.index(label)) for place, label in enumerate(new) if label in old]
+    for name in (name for name in _LABELS if old and name in given and name in wanted):
+        found[name] = wanted[name].clone()
+        for place, before in pairs:
+            found[name][place] = given[name][before]
+    return found
 
 
 def _neural(start: str) -> schema.Neural:

@@ -71,7 +71,7 @@ class Fields:
     def activation(self, name: str, default: str) -> str:
         """Our name for the function that bends."""
         found = self.get(name, default)
-        if found not in ACTIVATIONS:
+        if not isinstance(found, str) or found not in ACTIVATIONS:
             raise self._wrong(name, " or ".join(ACTIVATIONS))
         return ACTIVATIONS[found]
 

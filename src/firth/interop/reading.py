@@ -59,7 +59,7 @@ def _table(found: Folder) -> Table:
     if not name:
         do = "name the folder of a model that was saved by transformers"
         raise FirthError("says no model_type: not a Hugging Face folder", where=found.config.where, do=do)
-    if name not in TABLES:
+    if not isinstance(name, str) or name not in TABLES:
         raise unknown("model_type", str(name), TABLES, where=found.config.where)
     return TABLES[name]
 

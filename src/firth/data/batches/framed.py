@@ -11,6 +11,7 @@ from firth.config.schema import Framed
 from firth.data.batches.rows import PackedBatches, Pieces
 from firth.data.cache import Split
 from firth.data.randomness import generator
+from firth.errors import FirthError
 from firth.types import Batch, Cursor, Target, Tokens
 
 
@@ -25,6 +26,21 @@ class FramedPieces(Pieces):
         """Documents cut so that a piece and its frame have at most `length` tokens."""
         whole = Pieces.of(split, length - frame, end=1)
         return cls(whole.first, whole.last, frame)
+
+    def cuttable(self, split: Split) -> FramedPieces:
+        """Those that can be cut in two; an error where all are of one document, so that none comes from elsewhere."""
+        whole = self.last - self.first > 1
+        found = FramedPieces(self.first[whole], self.last[whole], self.frame)
+        if len(np.unique(found.documents(split))) < 2:
+            do = "give more documents (--document line or paragraph), or leave batching.pairs at none"
+            raise FirthError(
+                "pairs of segments need at least two documents of two tokens", where="batching.pairs", do=do
+            )
+        return found
+
+    def documents(self, split: Split) -> np.ndarray:
+        """The document that each piece is of."""
+        return np.searchsorted(np.asarray(split.starts), self.first, side="right") - 1
 
     @property
     def sizes(self) -> np.ndarray:
@@ -47,7 +63,12 @@ class FramedBatches(PackedBatches):
 
     @lru_cache(maxsize=1)  # noqa: B019 - one plan; the object lives as long as the run
     def _pieces(self) -> FramedPieces:
-        return FramedPieces.within(self.split, self.config.length, 3 if self.pairs else 2)
+        found = FramedPieces.within(self.split, self.config.length, 3 if self.pairs else 2)
+        return found.cuttable(self.split) if self.pairs else found
+
+    @lru_cache(maxsize=1)  # noqa: B019
+    def _documents(self) -> np.ndarray:
+        return self._pieces().documents(self.split)
 
     def _fill(self, rows: list[list[int]], at: Cursor) -> Batch:
         random = generator(self.seed, "pairs", at.epoch, at.index)
@@ -77,18 +98,21 @@ class FramedBatches(PackedBatches):
         first, last = int(pieces.first[number]), int(pieces.last[number])
         if not self.pairs:
             return self._framed([np.arange(first, last)], goes_on=True)
-        cut = first + int(random.integers(1, last - first)) if last - first > 1 else last
+        cut = first + int(random.integers(1, last - first))
         rest = np.arange(cut, last)
         goes_on = bool(random.random() < 0.5)
         second = rest if goes_on else self._elsewhere(number, len(rest), random)
         return self._framed([np.arange(first, cut), second], goes_on=goes_on)
 
     def _elsewhere(self, number: int, size: int, random: np.random.Generator) -> np.ndarray:
-        """As many tokens of another piece, or fewer if it has fewer."""
-        pieces = self._pieces()
-        count = len(pieces.first)
-        other = (number + 1 + int(random.integers(max(1, count - 1)))) % count
-        return np.arange(int(pieces.first[other]), int(pieces.last[other]))[:size]
+        """As many tokens, or fewer, from within a piece of another document up to its end: like what truly goes on, so
+        that neither its first token nor its last gives it away."""
+        pieces, documents = self._pieces(), self._documents()
+        first, last = np.searchsorted(documents, [documents[number], documents[number] + 1])  # of its own document
+        other = int(random.integers(len(documents) - (last - first)))
+        other += (last - first) if other >= first else 0
+        begin, end = int(pieces.first[other]), int(pieces.last[other])
+        return np.arange(max(begin + 1, end - size), end)
 
     def _framed(self, segments: list[np.ndarray], *, goes_on: bool) -> _Piece:
         """Places of the tokens, -1 for what is no text."""

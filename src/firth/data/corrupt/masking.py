@@ -8,6 +8,7 @@ import numpy as np
 
 from firth.config import schema
 from firth.data.randomness import generator
+from firth.errors import FirthError
 from firth.text.tokenizer import Tokenizer
 from firth.types import Batch, Cursor, Target, Tokens
 
@@ -16,6 +17,11 @@ class Masking:
     """Chooses a share of each row's tokens; of these most show [MASK], some any token, some themselves."""
 
     def __init__(self, config: schema.Hiding, tokenizer: Tokenizer) -> None:
+        if config.hidden + config.random > 1 + 1e-9:
+            what = (
+                f"objective.hidden + objective.random = {config.hidden + config.random:g}, more than all chosen tokens"
+            )
+            raise FirthError(what, do="lower one of them")
         self.config, self.mask = config, tokenizer.special.mask
         self.ordinary = np.setdiff1d(np.arange(tokenizer.size), sorted(tokenizer.special.ids | {*tokenizer.sentinels}))
 
