@@ -12,6 +12,7 @@ from firth.build import System, build
 from firth.config import schema
 from firth.errors import FirthError, unknown
 from firth.families import neural
+from firth.families.passes import require_trained
 from firth.interop import writing
 from firth.interop.reading import Foreign, fetch
 from firth.interop.sentences import add_pooling, bare
@@ -83,10 +84,7 @@ def export(run: Run, to: str, out: Path, *, verify: bool = False) -> str:
     kind, _, name = to.partition(":")
     if kind != FORMAT:
         raise unknown("kind of export", to, [FORMAT])
-    if not run.is_trained:
-        raise FirthError(
-            "this run has no trained weights yet", where=run.path, do=f"continue it: firth train {run.path}"
-        )
+    require_trained(run, "trained weights")
     record, tokenizer = run.record, run.tokenizer("text")
     config, encodes = record.config, isinstance(record.config.objective, schema.Contrastive)
     if name == GENERATOR:

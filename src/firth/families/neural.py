@@ -23,6 +23,7 @@ from firth.families.labelling import LabelModel
 from firth.families.language import LanguageModel
 from firth.families.masked import MaskedModel
 from firth.families.order import Order
+from firth.families.passes import require_trained
 from firth.families.permuted import PermutedModel
 from firth.families.replaced import ReplacedModel
 from firth.families.sentences import SentenceModel
@@ -255,10 +256,7 @@ def totals(system: System, parts: Batches, limit: int = 0) -> dict[str, Term]:
 
 def load(run: Run) -> Model:
     """The trained model of a run."""
-    if not run.is_trained:
-        raise FirthError(
-            "this run has no trained weights yet", where=run.path, do=f"continue it: firth train {run.path}"
-        )
+    require_trained(run, "trained weights")
     record, tokenizer = run.record, run.tokenizer("text")
     system = build(record.config, tokenizer.size, len(record.data.get("labels", ())) or 2)
     note = load_model(run.weights, system, run.config_digest())

@@ -13,6 +13,7 @@ from firth.build import MARKS, System, fitted
 from firth.config import schema
 from firth.errors import FirthError
 from firth.families.lengthening import lengthened
+from firth.families.passes import require_trained
 from firth.families.suiting import suited
 from firth.families.surgery import vocabulary_axes
 from firth.runs.folder import Run
@@ -62,10 +63,7 @@ def start_from(system: System, config: schema.Neural, tokenizer: Tokenizer, labe
     """Load the weights of the run `config.start`: the network, and where the objective is the same its head too, in
     which a label keeps what was learned of it whatever its number is now."""
     run, begun = Run.open(config.start), _neural(config.start)
-    if not run.is_trained:
-        raise FirthError(
-            "this run has no trained weights yet", where=run.path, do=f"continue it: firth train {run.path}"
-        )
+    require_trained(run, "trained weights")
     read_note(run.weights)  # refuses damaged ones
     same = type(begun.objective) is type(config.objective)
     parts = (*_NETWORK, *_TASK) if same else _NETWORK

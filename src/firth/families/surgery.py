@@ -13,6 +13,7 @@ from torch import Tensor
 from firth.build import System, build
 from firth.config import schema
 from firth.errors import FirthError
+from firth.families.passes import require_trained
 from firth.runs import checkpoints, files
 from firth.runs.folder import Record, Run
 from firth.text.surgery import Edited, edit
@@ -25,8 +26,7 @@ STREAM = "text"
 def edit_run(path: Path | str, out: Path | str, add: Iterable[str] = (), remove: Iterable[str] = ()) -> Edited:
     """Write a new run with the edited tokenizer; it can be used at once, and trained on from its first step."""
     old, new = Run.open(path), Run(out)
-    if not old.is_trained:
-        raise FirthError("this run has no trained weights yet", where=path, do=f"continue it: firth train {path}")
+    require_trained(old, "trained weights")
     if new.path.exists() and (not new.path.is_dir() or any(new.path.iterdir())):
         raise FirthError("this folder has other things in it", where=out, do="choose an empty or a new one with --out")
     tokenizer = old.tokenizer(STREAM)

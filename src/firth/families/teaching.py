@@ -10,6 +10,7 @@ from torch import Tensor
 from firth.build import System, build
 from firth.config import schema
 from firth.errors import FirthError
+from firth.families.passes import require_trained
 from firth.objectives.distil import Teacher
 from firth.runs.folder import Run
 from firth.runs.weights import read_note
@@ -112,6 +113,5 @@ def _run(path: str) -> Run:
     fills = isinstance(config, schema.Neural) and isinstance(config.objective, _FILLS)
     if not fills or not isinstance(config.backbone, schema.Transformer):
         raise FirthError("this run does not fill gaps, and so is no teacher", where=path, do="train a bert first")
-    if not run.is_trained:
-        raise FirthError("this run has no trained weights yet", where=path, do=f"continue it: firth train {path}")
+    require_trained(run, "trained weights")
     return run

@@ -188,11 +188,7 @@ ELECTRA_SMALL = _sized(
     budget="10m",
 )
 ELECTRA_TINY = _sized(
-    replace(
-        ELECTRA_SMALL,
-        input=replace(ELECTRA_SMALL.input, width=128),
-        objective=replace(ELECTRA_SMALL.objective, generator=0.5),
-    ),
+    replace(ELECTRA_SMALL, objective=replace(ELECTRA_SMALL.objective, generator=0.5)),
     width=128,
     depth=2,
     heads=4,

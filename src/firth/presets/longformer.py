@@ -15,7 +15,7 @@ from firth.config.schema import (
     Transformer,
     Windows,
 )
-from firth.presets.transformer import BERT_BASE, _smaller
+from firth.presets.transformer import BERT_BASE, smaller
 
 # RoBERTa's block (Liu et al. 2019) with 256 tokens seen on each side, and [CLS] seeing all by projections of its own.
 LONGFORMER_BASE = Neural(
@@ -51,10 +51,10 @@ _TURNING = replace(
     backbone=replace(LONGFORMER_BASE.backbone, positions="rotary", spread=0.08),
 )
 LONGFORMER_SMALL = _short_sighted(
-    _smaller(_TURNING, width=256, depth=4, heads=4, length=1024, vocabulary=8000, rate=1e-3, budget="10m"), 64, 2
+    smaller(_TURNING, width=256, depth=4, heads=4, length=1024, vocabulary=8000, rate=1e-3, budget="10m"), 64, 2
 )
 LONGFORMER_TINY = _short_sighted(
-    _smaller(_TURNING, width=128, depth=2, heads=4, length=256, vocabulary=2000, rate=2e-3, budget="60s"), 16, 4
+    smaller(_TURNING, width=128, depth=2, heads=4, length=256, vocabulary=2000, rate=2e-3, budget="60s"), 16, 4
 )
 LONGFORMER_SIZES = {
     "small": LONGFORMER_SMALL,

@@ -14,7 +14,7 @@ from firth.config.schema import (
     Train,
     Transformer,
 )
-from firth.presets.transformer import _smaller
+from firth.presets.transformer import smaller
 
 
 def _remembering(base: Neural, memory: int, rows: int = 16, stages: tuple[int, ...] = ()) -> Neural:
@@ -60,10 +60,10 @@ XL_LARGE = replace(
     ),
 )
 XL_SMALL = _remembering(
-    _smaller(XL_BASE, width=256, depth=4, heads=4, length=128, vocabulary=8000, rate=1e-3, budget="10m"), 128
+    smaller(XL_BASE, width=256, depth=4, heads=4, length=128, vocabulary=8000, rate=1e-3, budget="10m"), 128
 )
 XL_TINY = _remembering(
-    _smaller(XL_BASE, width=128, depth=3, heads=4, length=64, vocabulary=2000, rate=2e-3, budget="60s"), 64, rows=8
+    smaller(XL_BASE, width=128, depth=3, heads=4, length=64, vocabulary=2000, rate=2e-3, budget="60s"), 64, rows=8
 )
 XL_SIZES = {"small": XL_SMALL, "tiny": XL_TINY, "base": XL_BASE, "large": XL_LARGE}
 
@@ -97,10 +97,10 @@ XLNET_BASE = Neural(
 )
 XLNET_LARGE = replace(XLNET_BASE, backbone=replace(XLNET_BASE.backbone, width=1024, depth=24, heads=16))
 XLNET_SMALL = _remembering(
-    _smaller(XLNET_BASE, width=256, depth=4, heads=4, length=128, vocabulary=8000, rate=1e-3, budget="10m"), 128
+    smaller(XLNET_BASE, width=256, depth=4, heads=4, length=128, vocabulary=8000, rate=1e-3, budget="10m"), 128
 )
 XLNET_TINY = _remembering(
-    _smaller(XLNET_BASE, width=128, depth=3, heads=4, length=64, vocabulary=2000, rate=2e-3, budget="60s"), 64, rows=8
+    smaller(XLNET_BASE, width=128, depth=3, heads=4, length=64, vocabulary=2000, rate=2e-3, budget="60s"), 64, rows=8
 )
 # Where there is little text, more of it is asked: half, of 300 steps of the tiny size on world, gives 15 permuted
 # perplexity where a sixth gives 32; and from left to right 0.94 bits per byte where that gives 1.16.
@@ -135,12 +135,12 @@ SHORTFORMER_BASE = Neural(
     ),
 )
 SHORTFORMER_SMALL = _remembering(
-    _smaller(SHORTFORMER_BASE, width=256, depth=4, heads=4, length=128, vocabulary=8000, rate=1e-3, budget="10m"),
+    smaller(SHORTFORMER_BASE, width=256, depth=4, heads=4, length=128, vocabulary=8000, rate=1e-3, budget="10m"),
     128,
     stages=(32,),
 )
 SHORTFORMER_TINY = _remembering(
-    _smaller(SHORTFORMER_BASE, width=128, depth=3, heads=4, length=64, vocabulary=2000, rate=4e-3, budget="60s"),
+    smaller(SHORTFORMER_BASE, width=128, depth=3, heads=4, length=64, vocabulary=2000, rate=4e-3, budget="60s"),
     64,
     rows=8,
     stages=(16,),

@@ -16,6 +16,7 @@ from firth.config.schema import (
     Transformer,
     Windows,
 )
+from firth.presets.transformer import GPT_SMALL
 
 # 64k bytes at a time, in the sizes of the paper's model of enwik8, with the layers, chunks, places and rates of its
 # public code (trax). Three layers of four look at what is near. Tokens see the last ones alike, so that what comes
@@ -68,11 +69,7 @@ REFORMER_SMALL = replace(
         spread=0.05,
     ),
     head=LanguageHead(tied=True, bias=False),
-    train=Train(
-        budget="10m",
-        optimizer=Optimizer(name="adamw", rate=1e-3, betas=(0.9, 0.99), decay=0.1, clip=1.0),
-        schedule=Schedule(shape="cosine", warmup=100, floor=0.05),
-    ),
+    train=replace(GPT_SMALL.train, budget="10m"),
 )
 REFORMER_TINY = replace(
     REFORMER_SMALL,

@@ -17,7 +17,7 @@ from firth.config.schema import (
 )
 
 
-def _smaller(
+def smaller(
     base: Neural, *, width: int, depth: int, heads: int, length: int, vocabulary: int, rate: float, budget: str
 ) -> Neural:
     """A paper's system in a size for one machine and little text."""
@@ -98,7 +98,7 @@ _TURNING = replace(
     input=TokenInput(segments=2, spread=0.1),
     backbone=replace(BERT_BASE.backbone, positions="rotary", spread=0.08),
 )
-BERT_SMALL = _smaller(_TURNING, width=256, depth=4, heads=4, length=128, vocabulary=8000, rate=1e-3, budget="10m")
-BERT_TINY = _smaller(_TURNING, width=128, depth=2, heads=4, length=64, vocabulary=2000, rate=2e-3, budget="60s")
+BERT_SMALL = smaller(_TURNING, width=256, depth=4, heads=4, length=128, vocabulary=8000, rate=1e-3, budget="10m")
+BERT_TINY = smaller(_TURNING, width=128, depth=2, heads=4, length=64, vocabulary=2000, rate=2e-3, budget="60s")
 BERT_LARGE = replace(BERT_BASE, backbone=replace(BERT_BASE.backbone, width=1024, depth=24, heads=16))
 BERT_SIZES = {"small": BERT_SMALL, "tiny": BERT_TINY, "base": BERT_BASE, "large": BERT_LARGE}
