@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Hashable, Iterable, Sequence
 
 ORDERS = (2, 3, 4)  # of the runs that `repetition` looks at
 
@@ -12,8 +12,14 @@ def repeated(tokens: Sequence[int], order: int) -> float | None:
 
     None where the text is too short to have two.
     """
+    again, runs = repeated_runs(tokens, order)
+    return None if runs < 2 else again / runs
+
+
+def repeated_runs(tokens: Sequence[Hashable], order: int) -> tuple[int, int]:
+    """How many runs of `order` tokens stood in the text before, and how many there are."""
     runs = _runs(tokens, order)
-    return None if len(runs) < 2 else 1 - len(set(runs)) / len(runs)
+    return len(runs) - len(set(runs)), len(runs)
 
 
 def distinct(texts: Iterable[Sequence[int]], order: int) -> float | None:
@@ -27,5 +33,5 @@ def repetition(tokens: Sequence[int]) -> dict[str, float | None]:
     return {f"rep_{order}": repeated(tokens, order) for order in ORDERS}
 
 
-def _runs(tokens: Sequence[int], order: int) -> list[tuple[int, ...]]:
+def _runs(tokens: Sequence[Hashable], order: int) -> list[tuple[Hashable, ...]]:
     return [tuple(tokens[start : start + order]) for start in range(len(tokens) - order + 1)]

@@ -22,7 +22,7 @@ _MANY = 150  # words from which on letters and dots are smaller
 _MARGIN, _SIDE = 20.0, 56.0  # around everything; and left and right of the points, for labels
 _LONGEST = 180.0  # a longer label is shortened
 _STYLE = """
-body { max-width: 68rem; } .figure { overflow-x: auto; } .figure svg { min-width: 40rem; }
+body { max-width: 68rem; } .figure svg { min-width: 40rem; }
 summary { color: var(--soft); cursor: pointer; margin-top: 1rem; } th { text-align: left; font-weight: 600; }
 """
 
@@ -35,6 +35,7 @@ class Figure:
     note: str  # stands under it: how it was made and what it can tell
     rows: tuple[dict[str, Any], ...]  # a map: word, x, y, group, labelled; arrows: from, to, cosine
     dropped: int  # labels without room
+    own_size: bool = False  # on a page it keeps its size, and is moved aside where it is too wide
 
     @property
     def title(self) -> str:
@@ -47,8 +48,12 @@ class Figure:
 
     def html(self) -> str:
         """A page with the picture and its values, without script and without anything from elsewhere."""
-        body = f'<div class="figure">{to_svg(self.scene)}</div><details><summary>Values</summary>{_table(self.rows)}'
+        body = f"{self.piece()}<details><summary>Values</summary>{_table(self.rows)}"
         return sheet(self.title, [body, "</details>"], _STYLE)
+
+    def piece(self) -> str:
+        """The picture for the inside of any page."""
+        return f'<div class="figure" style="overflow-x:auto">{to_svg(self.scene, self.own_size)}</div>'
 
     def png(self, theme: Theme = "light", scale: int = 2) -> bytes:
         """The bytes of a PNG file (extra `images`)."""

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import io
+import math
 import unicodedata
 from collections.abc import Callable, Iterable
 from functools import cache
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from firth.errors import FirthError
 from firth.report.scene import THEMES, Area, Dot, Line, Scene, Text, Theme
@@ -42,10 +43,17 @@ def to_png(scene: Scene, theme: Theme = "light", scale: int = 2) -> bytes:
     image = Image.new("RGB", (round(scene.width * zoom), round(scene.height * zoom)), colours["paper"])
     draw = ImageDraw.Draw(image)
     for shape in scene.shapes:
-        _WRITERS[type(shape)](draw, shape, colours[shape.colour], zoom)
+        colour = _mixed(colours[shape.colour], colours["paper"], getattr(shape, "strength", 1.0))
+        _WRITERS[type(shape)](draw, shape, colour, zoom)
     buffer = io.BytesIO()
     image.reduce(_FINE).save(buffer, "PNG", optimize=True)
     return buffer.getvalue()
+
+
+def _mixed(colour: str, paper: str, strength: float) -> str:
+    """A colour through which the paper shows."""
+    over, under = ([int(text[at : at + 2], 16) for at in (1, 3, 5)] for text in (colour, paper))
+    return "#" + "".join(f"{round(b + strength * (a - b)):02x}" for a, b in zip(over, under, strict=True))
 
 
 def undrawable(texts: Iterable[str]) -> list[str]:
@@ -119,7 +127,22 @@ def _text(draw: ImageDraw, shape: Text, colour: str, zoom: int) -> None:
     bold = zoom // 3 if shape.weight == "bold" else 0  # the font has one weight
     name = next((name for name in _FONTS if _draws(name, text)), _FONTS[0])
     at, font, anchor = (shape.x * zoom, shape.y * zoom), _font(name, shape.size * zoom), _ANCHORS[shape.align]
+    if shape.turn:
+        _turned(draw, at, text, shape.turn, fill=colour, font=font, anchor=anchor, stroke_width=bold)
+        return
     draw.text(at, text, fill=colour, font=font, anchor=anchor, stroke_width=bold)
+
+
+def _turned(draw: ImageDraw, at: tuple[float, float], text: str, turn: float, fill: str, **how: Any) -> None:
+    """A text turned around its place: drawn in the middle of a sheet of its own that it cannot leave, then laid on."""
+    from PIL import Image, ImageDraw
+
+    left, top, right, bottom = draw.textbbox((0, 0), text, **how)
+    reach = 1 + math.ceil(max(abs(left), abs(right)) + max(abs(top), abs(bottom)))
+    sheet = Image.new("L", (2 * reach, 2 * reach))
+    ImageDraw.Draw(sheet).text((reach, reach), text, fill=255, **how)
+    sheet = sheet.rotate(-turn, resample=Image.Resampling.BICUBIC)
+    draw.bitmap((round(at[0]) - reach, round(at[1]) - reach), sheet, fill=fill)
 
 
 _WRITERS: dict[type, Callable[..., None]] = {Dot: _dot, Area: _area, Line: _line, Text: _text}

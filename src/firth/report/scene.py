@@ -39,11 +39,12 @@ class Dot:
 
 @dataclass(frozen=True)
 class Area:
-    """A filled polygon."""
+    """A filled polygon; the paper shows through where its strength is below 1."""
 
     points: tuple[Point, ...]
     colour: Role
     about: str = ""
+    strength: float = 1.0
 
 
 @dataclass(frozen=True)
@@ -57,7 +58,7 @@ class Line:
 
 @dataclass(frozen=True)
 class Text:
-    """A line of text; `x`, `y` is where its baseline begins, ends or has its middle."""
+    """A line of text; `x`, `y` is where its baseline begins, ends or has its middle, around which it may be turned."""
 
     x: float
     y: float
@@ -67,6 +68,7 @@ class Text:
     align: Literal["start", "middle", "end"] = "start"
     weight: Literal["normal", "bold"] = "normal"
     about: str = ""
+    turn: float = 0.0  # degrees, clockwise
 
 
 Shape = Dot | Area | Line | Text
@@ -114,16 +116,18 @@ def arrow(start: Point, end: Point, colour: Role, gap: float, about: str = "") -
 # --- SVG ---
 
 
-def to_svg(scene: Scene) -> str:
+def to_svg(scene: Scene, own_size: bool = False) -> str:
     """A whole SVG document, also for the inside of a page: its colours follow the reader's choice of light or dark.
 
-    Colours stand in attributes too, for programs that know no CSS variables.
+    Colours stand in attributes too, for programs that know no CSS variables. With `own_size` a page does not fit it
+    to its width.
     """
     width, height = f"{scene.width:g}", f"{scene.height:g}"
     label = _escaped(scene.title)
+    size = f' style="width:{width}px;min-width:0;height:auto"' if own_size else ""
     return (
         f'<svg xmlns="http://www.w3.org/2000/svg" class="scene" viewBox="0 0 {width} {height}" width="{width}" '
-        f'height="{height}" role="img" aria-label="{label}"><title>{label}</title><style>{_style()}</style>'
+        f'height="{height}"{size} role="img" aria-label="{label}"><title>{label}</title><style>{_style()}</style>'
         f'<rect class="paper" width="{width}" height="{height}" fill="{THEMES["light"]["paper"]}"/>'
         f"{''.join(_WRITERS[type(shape)](shape) for shape in scene.shapes)}</svg>"
     )
@@ -161,7 +165,8 @@ def _dot(shape: Dot) -> str:
 
 
 def _area(shape: Area) -> str:
-    return f'<polygon points="{_points(shape.points)}" {_fill(shape.colour)}>{_about(shape.about)}</polygon>'
+    faint = f' fill-opacity="{shape.strength:.3g}"' if shape.strength < 1 else ""
+    return f'<polygon points="{_points(shape.points)}" {_fill(shape.colour)}{faint}>{_about(shape.about)}</polygon>'
 
 
 def _line(shape: Line) -> str:
@@ -171,8 +176,9 @@ def _line(shape: Line) -> str:
 
 def _text(shape: Text) -> str:
     weight = ";font-weight:600" if shape.weight == "bold" else ""
+    turned = f' transform="rotate({shape.turn:g} {shape.x:.1f} {shape.y:.1f})"' if shape.turn else ""
     return (
-        f'<text x="{shape.x:.1f}" y="{shape.y:.1f}" text-anchor="{shape.align}" {_fill(shape.colour)} '
+        f'<text x="{shape.x:.1f}" y="{shape.y:.1f}"{turned} text-anchor="{shape.align}" {_fill(shape.colour)} '
         f'style="font-size:{shape.size:g}px{weight}">{_about(shape.about)}{_escaped(shape.text)}</text>'
     )
 
