@@ -7,144 +7,174 @@ hypotheses, `State.keep` drops finished inputs.
 
 from __future__ import annotations
 
+from bisect import insort
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from typing import NamedTuple
 
 import torch
 from torch import Tensor
 
-from firth.config.core import bounded
+from firth.decoding.choosing import best, end_stuck
+from firth.decoding.front import Chosen, Front, choose
+from firth.decoding.required import Phrases
+from firth.decoding.rules import Keeper, Rules
+from firth.decoding.scoring import Beam, Hypothesis, Scale, length_penalty, real_source
+from firth.decoding.tree import Grown, Tree, Trees
 from firth.errors import FirthError
-from firth.types import Batch, Stepper
+from firth.types import ALIGNMENT, Batch, Stepper
+
+__all__ = ["Beam", "Hypothesis", "Searched", "length_penalty", "search"]
 
 
-@dataclass(frozen=True)
-class Beam:
-    """How to search."""
+class Searched(NamedTuple):
+    """What a search found for each input, best first, and the trees of the inputs."""
 
-    width: int = bounded(5, least=1)  # hypotheses kept; 1: greedy
-    penalty: float = bounded(0.0, least=0.0, most=10.0)  # alpha of Wu et al. 2016: above 0 favours longer texts
-    count: int = bounded(1, least=1)  # hypotheses returned
+    found: list[list[Hypothesis]]
+    trees: list[Tree]
 
 
-@dataclass(frozen=True)
-class Hypothesis:
-    """One continuation, without its [END]."""
-
-    ids: list[int]
-    log_probability: float  # with [END] if it came
-    ended: bool
-    score: float  # the log-probability over the length penalty: what hypotheses are ranked by
-
-
-def length_penalty(tokens: int, alpha: float) -> float:
-    """What a log-probability is divided by: ((5 + n) / 6)^alpha of n tokens, [END] counted (Wu et al. 2016)."""
-    return ((5 + tokens) / 6) ** alpha
-
-
+@torch.inference_mode()
 def search(
-    stepper: Stepper, prompts: Batch, length: int, how: Beam, *, end: int, banned: Sequence[int] = ()
-) -> list[list[Hypothesis]]:
+    stepper: Stepper,
+    prompts: Batch,
+    length: int,
+    how: Beam,
+    *,
+    end: int,
+    banned: Sequence[int] = (),
+    rules: Rules | None = None,
+    return_tree: bool = False,
+) -> list[list[Hypothesis]] | Searched:
     """The best continuations of every prompt (all of one length), best first; of `length` tokens at most, or ended.
 
-    A hypothesis ends when its [END] is among the `width` best of a step. An input is finished when `width` have ended
-    or when no open one can still come before the `count` best of them.
+    A hypothesis ends when its [END] is among the `width` best of a step.
     """
-    if how.count > how.width:
-        raise FirthError(f"a beam of {how.width} has no {how.count} best", do="make the beam wider")
     last, state = prompts.streams["text"].ids[:, -1], stepper.start(prompts)
-    found: list[list[Hypothesis]] = [[] for _ in last]
-    front = _Front.begin(len(last), last.device)
+    keeper = Keeper.of(rules, banned, end, len(last), length, stepper.size)
+    chooser = _Chooser(how, end, torch.tensor(banned, dtype=torch.long, device=last.device), keeper)
+    ended, front = _Ended(Scale(how, length, real_source(prompts)), len(last)), Front.begin(len(last), last.device)
+    trees, step = Trees(len(last)) if return_tree else None, 0
     for step in range(1, length + 1):
         rows, state = stepper.step(last, state)
-        front, parents, ended = front.grow(rows, how, end, banned)
-        for number, hypothesis in ended:
-            found[number].append(replace(hypothesis, score=_score(hypothesis, how)))
-        if step == length:
+        seen = state.live.get(ALIGNMENT)
+        front = front if seen is None else front.looking(seen)
+        chosen = chooser.choose(front, rows)
+        own = chooser.own(front, chosen, rows)
+        ended.add(front, chosen, own)
+        if trees is not None:
+            _record(trees, front, chosen, rows, step, end)
+        parents, front = front.first + chosen.parents.gather(1, chosen.kept), front.follow(chosen, own, seen)
+        if step == length or not (going := ended.unfinished(front)):
             break
-        going = front.unfinished(found, how, length)
-        front, parents = front.only(going), parents[going]
-        if not len(going):
-            break
-        last, state = front.ids[:, :, -1].flatten(), state.pick(parents.flatten()).keep(going)
-    for number, hypothesis in front.opened():
-        found[number].append(replace(hypothesis, score=_score(hypothesis, how)))
-    return [sorted(each, key=lambda h: -h.score)[: how.count] for each in found]
+        state = state.pick(parents[going].flatten())
+        if len(going) < len(parents):  # what is held of sources is large: it is copied only if it must be
+            state, front = state.keep(torch.tensor(going, device=last.device)), front.only(going)
+        last = front.ids[:, :, -1].flatten()
+    if step == length:
+        ended.close(front)
+    found = ended.best()
+    return found if trees is None else Searched(found, trees.finish(found, end))
 
 
-def _score(hypothesis: Hypothesis, how: Beam) -> float:
-    return hypothesis.log_probability / length_penalty(len(hypothesis.ids) + hypothesis.ended, how.penalty)
+class _Chooser(NamedTuple):
+    """Which tokens come next."""
+
+    how: Beam
+    end: int
+    banned: Tensor
+    keeper: Keeper | None
+
+    def choose(self, front: Front, rows: Tensor) -> Chosen:
+        """The best candidates after the hypotheses; rows (rows, size)."""
+        how, phrases = self.how, None
+        # a group looks beyond what others may have taken
+        count = min(2 * how.width if how.groups == 1 else 2 * how.width // how.groups + how.width, rows.shape[1])
+        if self.keeper is None:
+            found, tokens = best(rows, count, self.banned)
+            end_stuck(found, tokens, self.end)
+        else:
+            ids, phrases = front.ids.flatten(0, 1), self.keeper.phrases
+            rows = self.keeper.kept(rows, ids, front.inputs.repeat_interleave(front.ids.shape[1]))
+            found, tokens = best(rows, count, self.banned[:0])
+            if phrases is not None:
+                found, tokens = _with_wanted(found, tokens, rows, ids, phrases)
+        return choose(front, found, tokens, how, self.end, phrases)
+
+    def own(self, front: Front, chosen: Chosen, rows: Tensor) -> Tensor | None:
+        """Log-probabilities of the candidates under the model itself, where rules have changed them."""
+        if self.keeper is None or not self.keeper.scales:
+            return None
+        return front.own.gather(1, chosen.parents) + _gains(front, chosen, rows)
 
 
-def _highest(totals: Tensor, count: int) -> tuple[Tensor, Tensor]:
-    """The highest of each row and their places; of equal ones the first, as greedy choice takes them."""
-    least, places = totals.topk(count).values[:, -1:], []
-    for row, reached in zip(totals, totals >= least, strict=True):
-        there = reached.nonzero().squeeze(-1)
-        places.append(there[row[there].sort(descending=True, stable=True).indices[:count]])
-    found = torch.stack(places)
-    return totals.gather(1, found), found
+def _gains(front: Front, chosen: Chosen, rows: Tensor) -> Tensor:
+    """The log-probability of each candidate's token (inputs, candidates); 0 of an [END] where nothing can follow."""
+    found = rows[front.first + chosen.parents, chosen.tokens].double()
+    return found.masked_fill(found.isneginf(), 0.0)
 
 
-@dataclass(frozen=True)
-class _Front:
-    """The open hypotheses of the inputs under way; one that cannot be has a sum of -inf."""
+def _with_wanted(found: Tensor, tokens: Tensor, rows: Tensor, ids: Tensor, phrases: Phrases) -> tuple[Tensor, Tensor]:
+    """The candidates, and after them those that go on with what is required, however improbable."""
+    wanted = phrases.wanted(ids)  # (rows, phrases)
+    more = rows.gather(1, wanted)
+    for place in range(wanted.shape[1]):  # each token once
+        known = torch.cat([tokens, wanted[:, :place]], 1)
+        more[(known == wanted[:, place : place + 1]).any(1), place] = -torch.inf
+    return torch.cat([found, more], 1), torch.cat([tokens, wanted], 1)
 
-    inputs: Tensor  # (inputs,) their numbers in the batch
-    sums: Tensor  # (inputs, open) log-probabilities
-    ids: Tensor  # (inputs, open, tokens so far)
 
-    @classmethod
-    def begin(cls, count: int, device: torch.device) -> _Front:
-        sums = torch.zeros(count, 1, dtype=torch.float64, device=device)
-        return cls(torch.arange(count, device=device), sums, torch.zeros(count, 1, 0, dtype=torch.long, device=device))
+class _Ended:
+    """The hypotheses that have ended."""
 
-    def grow(
-        self, rows: Tensor, how: Beam, end: int, banned: Sequence[int]
-    ) -> tuple[_Front, Tensor, list[tuple[int, Hypothesis]]]:
-        """One token more; also the row each hypothesis came from (inputs, open), and those that ended."""
-        (count, open_), size = self.sums.shape, rows.shape[-1]
-        allowed = rows.to(torch.float64, copy=True)  # the stepper's own row stays as it is
-        allowed[:, list(banned)] = -torch.inf
-        allowed[allowed.isneginf().all(-1), end] = 0.0  # nothing can follow, without smoothing: the text ends
-        totals = (self.sums[:, :, None] + allowed.view(count, open_, size)).flatten(1)
-        # Each open hypothesis can end in one way only, so twice the width holds enough that go on.
-        sums, places = _highest(totals, min(2 * how.width, totals.shape[1]))
-        parents, tokens = places // size, places % size
-        ended = self._ended(sums[:, : how.width], parents, tokens == end)
-        sums = sums.masked_fill(tokens == end, -torch.inf)
-        best = torch.sort(sums, descending=True, stable=True).indices[:, : how.width]
-        sums, parents, tokens = (values.gather(1, best) for values in (sums, parents, tokens))
-        before = self.ids.gather(1, parents[:, :, None].expand(-1, -1, self.ids.shape[2]))
-        ids = torch.cat([before, tokens[:, :, None]], 2)
-        first = torch.arange(count, device=parents.device)[:, None] * open_
-        return replace(self, sums=sums, ids=ids), first + parents, ended
+    def __init__(self, scale: Scale, inputs: int) -> None:
+        self.scale, self.how = scale, scale.how
+        self.found: list[list[Hypothesis]] = [[] for _ in range(inputs)]
+        self.scores: list[list[float]] = [[] for _ in range(inputs)]  # negated, so the best comes first
 
-    def _ended(self, sums: Tensor, parents: Tensor, ends: Tensor) -> list[tuple[int, Hypothesis]]:
-        there = ends[:, : sums.shape[1]] & (sums > -torch.inf)
-        return [
-            (int(self.inputs[i]), Hypothesis(self.ids[i, parents[i, j]].tolist(), float(sums[i, j]), True, 0.0))
-            for i, j in there.nonzero().tolist()
-        ]
+    def add(self, front: Front, chosen: Chosen, own: Tensor | None) -> None:
+        """Those of a step's candidates that end."""
+        row, place = chosen.ended.nonzero(as_tuple=True)
+        if len(row):
+            sums = chosen.sums[row, place]
+            self._put(front, row, chosen.parents[row, place], sums, sums if own is None else own[row, place], True)
 
-    def unfinished(self, found: Sequence[Sequence[Hypothesis]], how: Beam, length: int) -> Tensor:
-        """Which inputs go on. A sum only falls, and no penalty divides it by more than that of the full length."""
-        hopes = (self.sums.max(1).values / length_penalty(length, how.penalty)).tolist()
-        going = []
-        for place, (number, hope) in enumerate(zip(self.inputs.tolist(), hopes, strict=True)):
-            scores = sorted((hypothesis.score for hypothesis in found[number]), reverse=True)
-            settled = len(scores) >= how.count and scores[how.count - 1] >= hope
-            if hope > -torch.inf and len(scores) < how.width and not settled:
+    def close(self, front: Front) -> None:
+        """Those that are open at the end."""
+        row, slot = (front.sums > -torch.inf).nonzero(as_tuple=True)
+        self._put(front, row, slot, front.sums[row, slot], front.own[row, slot], False)
+
+    def _put(self, front: Front, row: Tensor, slot: Tensor, sums: Tensor, own: Tensor, ended: bool) -> None:
+        inputs, rows = front.inputs[row], front.ids[row, slot].tolist()
+        aligned = None if front.aligned is None else front.aligned[row, slot]
+        scores, numbers = self.scale.scores(sums, front.ids.shape[2] + ended, aligned, inputs), inputs.tolist()
+        told = zip(numbers, rows, own.tolist(), scores, self.scale.aligned(aligned, numbers), strict=True)
+        for number, ids, probability, score, alignment in told:
+            # groups may come to the same text
+            if self.how.groups > 1 and any(each.ids == ids and each.ended == ended for each in self.found[number]):
+                continue
+            self.found[number].append(Hypothesis(ids, probability, ended, score, alignment))
+            insort(self.scores[number], -score)
+
+    def unfinished(self, front: Front) -> list[int]:
+        """The places of the inputs that go on."""
+        hopes, how, going = self.scale.hopes(front.sums.max(1).values).tolist(), self.how, []
+        for place, (number, hope) in enumerate(zip(front.inputs.tolist(), hopes, strict=True)):
+            scores = self.scores[number]
+            settled = len(scores) >= how.count and -scores[how.count - 1] >= hope and how.stop != "length"
+            full = len(scores) >= how.width and how.stop == "completed"
+            if hope > -torch.inf and not settled and not full:
                 going.append(place)
-        return torch.tensor(going, dtype=torch.long, device=self.sums.device)
+        return going
 
-    def only(self, going: Tensor) -> _Front:
-        """The inputs that go on."""
-        return _Front(self.inputs[going], self.sums[going], self.ids[going])
+    def best(self) -> list[list[Hypothesis]]:
+        """The best of each input."""
+        if not all(self.found):
+            raise FirthError("no text keeps these rules", do="allow a greater length, or ask for less")
+        return [sorted(each, key=lambda h: -h.score)[: self.how.count] for each in self.found]
 
-    def opened(self) -> list[tuple[int, Hypothesis]]:
-        """The hypotheses that are open at the full length."""
-        return [
-            (int(self.inputs[i]), Hypothesis(self.ids[i, j].tolist(), float(self.sums[i, j]), False, 0.0))
-            for i, j in (self.sums > -torch.inf).nonzero().tolist()
-        ]
+
+def _record(trees: Trees, front: Front, chosen: Chosen, rows: Tensor, step: int, end: int) -> None:
+    """Put a step's candidates into the trees."""
+    parts = (chosen.parents, chosen.tokens, _gains(front, chosen, rows), chosen.sums, chosen.ended, chosen.kept)
+    for number, *told in zip(front.inputs.tolist(), *(part.tolist() for part in parts), strict=True):
+        trees.grow(number, step, Grown(*told), end)

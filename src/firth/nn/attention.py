@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import torch
@@ -156,8 +156,21 @@ class CrossAttention(Heads):
 
     def forward(self, x: Tensor, scene: Scene) -> Tensor:
         """x (batch, time, width) -> the same shape."""
-        queries, keys, values = self.prepared(x, scene.source)
-        return self.joined(dense(queries, keys, values, scene.source.view, None, self.dropped, self.scale))
+        source = scene.source
+        if source.ready is not None and len(source.ready) != len(x):
+            return self.joined(self.shared(x, source))
+        queries, keys, values = self.prepared(x, source)
+        return self.joined(dense(queries, keys, values, source.view, None, self.dropped, self.scale))
+
+    def shared(self, x: Tensor, source: Source) -> Tensor:
+        """Several hypotheses look at one source: as queries of one row, so that the source need not be repeated."""
+        (queries,), ready = self.split(self.some(x, 0, 1), 1), source.ready[:, self.layer]
+        rows, heads, time, width = queries.shape
+        each, marks = rows // len(ready), source.view.keys
+        view = replace(source.view, keys=marks._replace(mask=marks.mask[::each]))
+        queries = queries.view(-1, each, heads, time, width).transpose(1, 2).flatten(2, 3)
+        found = dense(queries, ready[:, 0], ready[:, 1], view, None, self.dropped, self.scale)
+        return found.unflatten(2, (each, time)).transpose(1, 2).flatten(0, 1)
 
     def prepared(self, x: Tensor, source: Source) -> tuple[Tensor, Tensor, Tensor]:
         """Queries of the target, keys and values of the source."""
