@@ -30,6 +30,12 @@ SHORT = {
     "text": ("data.text",),
     "valid": ("data.valid",),
     "test": ("data.test",),
+    "source": ("data.source",),
+    "target": ("data.target",),
+    "valid-source": ("data.valid_source",),
+    "valid-target": ("data.valid_target",),
+    "test-source": ("data.test_source",),
+    "test-target": ("data.test_target",),
     "document": ("data.document",),
     "encoding": ("data.encoding",),
     "errors": ("data.errors",),
@@ -93,14 +99,22 @@ def choose(what: str, settings: Iterable[str] = (), short: Mapping[str, str] = M
     named = [f"{_full_name(key, config, name)}={value}" for key, value in short.items()]
     said = [*named, *settings]
     config, preset = core.override(config, said), config
+    taught = core.has(config, "objective.teacher") and config.objective.teacher
+    if taught and config.start:
+        what = "--teacher and --start both say which weights a network begins with"
+        raise FirthError(what, do="leave one out: a pupil begins as its teacher")
     if isinstance(config, schema.Neural) and config.start:
         from firth.families.starting import inherit
 
         config = _with(inherit(config, config.start), said, config.start)
-    if core.has(config, "objective.teacher") and config.objective.teacher:
+    if taught:
         from firth.families.teaching import follow
 
         config = _with(follow(preset, config.objective.teacher), said, config.objective.teacher)
+    if core.has(config, "objective.noise"):
+        from firth.data.corrupt.denoising import check_noise
+
+        check_noise(config)
     if core.has(config, "train.budget"):
         parse(config.train.budget)  # refused now rather than after the text is read
     return Choice(name, config)

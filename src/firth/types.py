@@ -39,13 +39,34 @@ class Tokens:
     prefix: Array | None = None  # True = in the part of the row that all of it may see
     central: Array | None = None  # True = sees all and is seen by all, whatever the window
     rank: Array | None = None  # from 0: in the order in which tokens see each other (XLNet)
+    letters: Array | None = None  # (batch, time, letters): how words are spelled that the vocabulary lacks
+
+    @property
+    def rows(self) -> int:
+        """How many texts there are."""
+        return self.ids.shape[0]
+
+    @property
+    def count(self) -> int:
+        """How many real tokens there are."""
+        return int(self.mask.sum())
 
 
 @dataclass(frozen=True)
 class Pixels:
     """Pictures."""
 
-    values: Array  # (batch, channels, y, x)
+    values: Array  # (batch, channels, y, x), 0 to 1
+
+    @property
+    def rows(self) -> int:
+        """How many pictures there are."""
+        return self.values.shape[0]
+
+    @property
+    def count(self) -> int:
+        """How many pictures there are: what speed is told in."""
+        return self.rows
 
 
 @dataclass(frozen=True)
@@ -61,7 +82,7 @@ class Target:
 class Batch:
     """Streams in, targets out, and where in the data this is."""
 
-    streams: Mapping[str, Tokens]
+    streams: Mapping[str, Tokens | Pixels]
     targets: Mapping[str, Target]
     at: Cursor = Cursor()
     fresh: bool = True  # False: row i goes on where row i of the batch before stopped (truncated BPTT)
@@ -89,12 +110,12 @@ class Batch:
     @property
     def size(self) -> int:
         """How many rows there are."""
-        return next(iter(self.streams.values())).ids.shape[0]
+        return next(iter(self.streams.values())).rows
 
     @property
     def tokens(self) -> int:
-        """How many real tokens there are."""
-        return int(sum(stream.mask.sum() for stream in self.streams.values()))
+        """How many real tokens there are, or pictures."""
+        return sum(stream.count for stream in self.streams.values())
 
 
 @dataclass(frozen=True)
@@ -124,6 +145,9 @@ class State:
         return State(*({k: change(v) for k, v in part.items()} for part in (self.source, self.live)))
 
 
+ALIGNMENT = "alignment"  # in a state's `live`, where its stepper looks at a source: (rows, source length)
+
+
 class Encoded(NamedTuple):
     """What a backbone returns."""
 
@@ -131,6 +155,7 @@ class Encoded(NamedTuple):
     mask: Tensor  # (batch, time)
     layers: tuple[Tensor, ...] = ()  # on request
     state: State | None = None  # carried to the next segment or step
+    alignment: Tensor | None = None  # (batch, time, source): how much each token of a source was looked at
 
 
 class Term(NamedTuple):

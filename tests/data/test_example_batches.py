@@ -13,7 +13,8 @@ from firth.config.schema import Apart, Joined, Neural, TaskExamples, Text, Token
 from firth.data import examples
 from firth.data.batches.examples import framed
 from firth.data.batching import batches
-from firth.data.material import OTHER, read_material
+from firth.data.material import read_material
+from firth.data.numbered import OTHER
 from firth.data.records import Labelled, Pair
 from firth.errors import FirthError
 from firth.text.special import Special
@@ -62,7 +63,8 @@ def material(tmp_path, name, lines, batching, data=None, **more):
     path.write_text("\n".join(lines) + "\n")
     data = data or TaskExamples(text=(str(path),), **{"valid_share": 0.2, "test_share": 0.2, **more})
     config = Neural(data=data, tokenizer=CHAR, batching=batching)
-    return read_material(config, None, tmp_path / "cache", lambda _: None)
+    tokenizers, splits = read_material(config, {}, tmp_path / "cache", lambda _: None)
+    return tokenizers["text"], splits
 
 
 def test_every_labelled_example_is_read_once_an_epoch(tmp_path):

@@ -93,8 +93,8 @@ def split_of(sizes):
 )
 def test_every_pair_is_read_and_written_once(sizes, length, epoch):
     split, texts = split_of(sizes)
-    whole = batches(schema.Written(tokens=60, length=length), split, SPECIAL, 1)
-    made = corrupted(whole, schema.Denoise(noise=("none",), first="pad"), TOKENIZER, 1)
+    whole = batches(schema.Pairs(tokens=60, length=length), split, SPECIAL, 1)
+    made = corrupted(whole, schema.Written(first="pad"), TOKENIZER, 1)
     found = []
     for index in range(made.count(epoch)):
         batch = made.batch(Cursor(epoch, index))
@@ -108,11 +108,11 @@ def test_every_pair_is_read_and_written_once(sizes, length, epoch):
     assert sorted(found) == sorted(zip(cut[::2], cut[1::2], strict=True))
 
 
-def test_noise_that_decides_what_is_written_has_no_use_for_pairs():
+def test_noise_has_no_use_for_pairs():
     split, _ = split_of([(5, 5)])
     sentinels = TOKENIZER.with_sentinels(5)
-    made = corrupted(batches(schema.Written(), split, SPECIAL, 1), schema.Denoise(), sentinels, 1)
-    with pytest.raises(FirthError, match="spans decides what is written"):
+    made = corrupted(batches(schema.Pairs(), split, SPECIAL, 1), schema.Denoise(), sentinels, 1)
+    with pytest.raises(FirthError, match="written as they are, without noise"):
         made.batch(Cursor())
 
 
@@ -120,12 +120,13 @@ def test_plain_text_is_no_pair():
     split, _ = split_of([(5, 5)])
     alone = ExampleSplit("train", "key", split.ids, split.starts, None, parts=1)
     with pytest.raises(FirthError, match="no pairs of texts"):
-        batches(schema.Written(), alone, SPECIAL, 1).count(0)
+        batches(schema.Pairs(), alone, SPECIAL, 1).count(0)
 
 
 def test_pairs_are_read_by_their_settings(tables, tmp_path):
     config = schema.Neural(data=schema.TaskTexts(text=tables), tokenizer=schema.Tokenizer(model="word", size=100))
-    tokenizer, splits = read_material(config, None, tmp_path, lambda _: None)
+    tokenizers, splits = read_material(config, {}, tmp_path, lambda _: None)
+    tokenizer = tokenizers["text"]
     assert all(isinstance(split, ExampleSplit) and split.parts == 2 for split in splits.values())
     source, target = splits["train"].texts(0)
     first = pairs(config.data, config.seed)["train"].examples[0]

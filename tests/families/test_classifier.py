@@ -204,7 +204,7 @@ def test_other_tokens_than_words(tokenizer, tmp_path):
     [
         (["__label__a one"] * 9, {}, "1 label in the training examples (a); give texts of at least two labels"),
         (["one two"] * 9, {}, "Python documents:1: no label"),
-        ([], {}, "no examples in it; give a file with labelled texts"),
+        ([], {}, "no examples in it; give a file with examples"),
         (None, {"method.width": 0}, "method.width = 0: must be at least 1"),
         (None, {"method.least_part": 4, "method.most_part": 2}, "parts of 4 to 2 characters"),
         (None, {"method.predict": "guess"}, "not one of softmax, hierarchical, ova"),

@@ -11,7 +11,7 @@ import torch
 import firth
 from firth import FirthError, api
 from firth.build import build
-from firth.families.starting import inherit, start_from, start_tokenizer
+from firth.families.starting import inherit, start_from, start_tokenizers
 from firth.runs.folder import Run
 from firth.training.checkpoint import read_tensors
 
@@ -36,7 +36,7 @@ def chosen(run, preset="bert:tiny", **settings):
 
 
 def started(config):
-    tokenizer = start_tokenizer(config)
+    tokenizer = start_tokenizers(config)["text"]
     system = build(config, tokenizer.size)
     return system, start_from(system, config, tokenizer)
 
@@ -69,7 +69,7 @@ def test_with_another_objective_the_head_begins_anew(run):
 
 def test_tokens_that_were_added_begin_anew(run):
     config = chosen(run, **{"batching.length": 16})
-    tokenizer = start_tokenizer(config)
+    tokenizer = start_tokenizers(config)["text"]
     system = build(config, tokenizer.size + 3)
     before = system.input.weight.detach().clone()
     start_from(system, config, tokenizer)
@@ -80,7 +80,7 @@ def test_tokens_that_were_added_begin_anew(run):
 
 def test_weights_that_do_not_fit_are_named_with_their_shapes(run):
     config = chosen(run, **{"batching.length": 16, "backbone.width": 32})
-    tokenizer = start_tokenizer(config)
+    tokenizer = start_tokenizers(config)["text"]
     with pytest.raises(FirthError) as error:
         start_from(build(config, tokenizer.size), config, tokenizer)
     line = str(error.value)

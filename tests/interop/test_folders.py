@@ -8,8 +8,8 @@ import zipfile
 
 import pytest
 import safetensors.torch
-import tokenizers
 import torch
+from folders import NAMES, SIZE, change, put, refused, weights, write_tokenizer
 
 import firth
 from firth import FirthError, api
@@ -18,18 +18,8 @@ from firth.runs.folder import Run
 
 transformers = pytest.importorskip("transformers")
 
-SIZE = 40
-NAMES = ["[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]"]
 SMALL = {"hidden_size": 16, "num_hidden_layers": 1, "num_attention_heads": 2, "intermediate_size": 32}
 TEXT = [" ".join(f"w{(n * m) % 30 + 5}" for m in range(1, 12)) for n in range(1, 60)]
-
-
-def write_tokenizer(path, size=SIZE, names=NAMES):
-    words = {name: number for number, name in enumerate([*names, *(f"w{n}" for n in range(len(names), size))])}
-    made = tokenizers.Tokenizer(tokenizers.models.WordLevel(words, unk_token=names[0] if len(names) == 1 else "[UNK]"))
-    made.pre_tokenizer = tokenizers.pre_tokenizers.Whitespace()
-    made.add_special_tokens(names)
-    made.save(str(path / "tokenizer.json"))
 
 
 @pytest.fixture(scope="module")
@@ -55,28 +45,6 @@ def bert(ready, tmp_path):
 @pytest.fixture
 def gpt2(ready, tmp_path):
     return shutil.copytree(ready / "gpt2", tmp_path / "gpt2")
-
-
-def change(folder, **fields):
-    path = folder / "config.json"
-    path.write_text(json.dumps({**json.loads(path.read_text()), **fields}))
-
-
-def weights(folder):
-    return safetensors.torch.load_file(folder / "model.safetensors")
-
-
-def put(folder, tensors):
-    safetensors.torch.save_file(tensors, folder / "model.safetensors", {"format": "pt"})
-
-
-def refused(folder, *parts):
-    with pytest.raises(FirthError) as error:
-        fetch(folder)
-    line = str(error.value)
-    assert "\n" not in line
-    for part in parts:
-        assert str(part) in line, line
 
 
 # --- what is read -------------------------------------------------------------------------------------------------

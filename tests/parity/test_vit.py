@@ -10,7 +10,7 @@ from firth.nn.patches import Patches
 from firth.types import Pixels
 
 transformers = pytest.importorskip("transformers")
-INPUT = schema.PatchInput(size=12, patch=4)
+INPUT = schema.PatchInput(size=12, patch=4, mean=(0.0,), deviation=(1.0,))
 
 
 def copied(mine, theirs):

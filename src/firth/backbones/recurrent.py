@@ -11,7 +11,7 @@ from firth.types import Encoded, State, Tokens
 
 
 class RecurrentBackbone(nn.Module):
-    """States of a recurrent network. Padding comes last, so no real position's state depends on it."""
+    """States of a recurrent network. Padding comes last, and no real position's state depends on it."""
 
     streams = ("text",)
     limit = 0  # tokens that it can be given: any number
@@ -20,7 +20,8 @@ class RecurrentBackbone(nn.Module):
     def __init__(self, config: Recurrent, input_width: int):
         super().__init__()
         self.layers = RecurrentLayers(config, input_width)
-        self.width, self.looks_ahead = self.layers.width, "backbone.directions" if config.directions != "left" else ""
+        self.directions = 1 if config.directions == "left" else 2
+        self.width, self.looks_ahead = self.layers.width, "backbone.directions" if self.directions > 1 else ""
 
     def start(self, rows: int, device: torch.device | str = "cpu") -> State:
         """The state before any token."""
@@ -28,6 +29,14 @@ class RecurrentBackbone(nn.Module):
 
     def forward(self, vectors: Tensor, tokens: Tokens, state: State | None = None) -> Encoded:
         """vectors of the tokens (batch, time, input width) -> states (batch, time, width), and what is carried on."""
+        if self.looks_ahead:
+            return self.read(vectors, tokens)
         state = state or self.start(len(vectors), vectors.device)
         states, live = self.layers(vectors, state.live)
         return Encoded(states, tokens.mask, state=State(source=state.source, live=live))
+
+    def read(self, vectors: Tensor, tokens: Tokens) -> Encoded:
+        """Whole texts: what is carried on is what their own last tokens leave, or backwards their first."""
+        lengths = None if tokens.mask.all() else tokens.mask.sum(1)
+        states, live = self.layers(vectors, self.layers.start(len(vectors), vectors.device), lengths)
+        return Encoded(states, tokens.mask, state=State(source={}, live=live))

@@ -31,6 +31,7 @@ class TransformerBackbone(nn.Module):
     """States of a Transformer. In training each row stands alone; given a state it reads on and keeps its cache."""
 
     streams = ("text",)
+    directions = 1
 
     def __init__(self, config: Transformer, input_width: int, cross: bool = False):
         super().__init__()
@@ -74,6 +75,10 @@ class TransformerBackbone(nn.Module):
             return Encoded(ragged.spread(self.norm(found)), tokens.mask)
         scene = replace(scene, source=source)
         return Encoded(self.norm(self._through(x, scene)), tokens.mask, state=_carried(scene, state))
+
+    def read(self, vectors: Tensor, tokens: Tokens) -> Encoded:
+        """Whole texts, for another network to look at."""
+        return self(vectors, tokens)
 
     def ask(self, vectors: Tensor, tokens: Tokens, asked: Asked, state: State | None = None) -> Encoded:
         """States of places (batch, asked, width) that know where they are and what they may see, not what stands there;

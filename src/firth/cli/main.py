@@ -24,6 +24,10 @@ VERBS = {
         "Score a model on held-out or other text, each score signed.",
     ),
     "run": ("using.run", "Use a model: continue a prompt or score it; tell the neighbours of a word; label a text."),
+    "score": (
+        "scoring.score",
+        "Score texts against references: BLEU, chrF, ROUGE, exact match; and say whether two systems differ.",
+    ),
     "rank": ("ranking.rank", "Say which of several texts is the most probable, and by how much."),
     "correct": (
         "correcting.correct",
@@ -41,6 +45,10 @@ VERBS = {
     "probe": (
         "probing.probe",
         "Compare two prompts: which words a model expects with one rather than with the other.",
+    ),
+    "align": (
+        "linking.align",
+        "Link the words of two files that belong together line by line; print the links in Pharaoh's format.",
     ),
     "export": ("exporting.export", "Write a model for other programs."),
     "import": ("exporting.bring_in", "Make a run of a model from another program."),

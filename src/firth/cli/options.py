@@ -14,6 +14,8 @@ _HELP = {
     "text": "File, folder, - (standard input), python-docs or world; several with commas.",
     "valid": "Own validation text instead of a share.",
     "test": "Own test text instead of a share.",
+    "source": "A file of texts to read, a text a line, instead of --text.",
+    "target": "The file of what is to be written for them, line by line.",
     "document": "What a document is: auto, file, paragraph or line.",
     "encoding": "Of the text files.",
     "errors": "strict, or replace bytes that are not text.",

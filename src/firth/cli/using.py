@@ -3,14 +3,19 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterator
-from typing import Annotated
+from collections.abc import Iterator, Sequence
+from itertools import islice
+from pathlib import Path
+from typing import Annotated, Any
 
 import typer
 
 from firth import api
 from firth.cli.stores import print_json
+from firth.config import core
 from firth.errors import FirthError
+
+_AT_ONCE = 256  # lines of a file
 
 
 def evaluate(
@@ -60,21 +65,63 @@ def run(
     ] = None,
     threshold: Annotated[float | None, typer.Option(help="Only labels that are at least so probable.")] = None,
     embed: Annotated[bool | None, typer.Option("--embed", help="Give the vector of the input.")] = None,
+    word: Annotated[str | None, typer.Option(help="Give the translations of this word.")] = None,
     temperature: Annotated[float | None, typer.Option(help="0: always the most probable token; 0.8.")] = None,
     top_k: Annotated[int | None, typer.Option(help="Choose among the k most probable.")] = None,
     top_p: Annotated[float | None, typer.Option(help="Choose among the most probable that reach p together.")] = None,
     seed: Annotated[int | None, typer.Option(help="The same seed gives the same text.", min=0)] = None,
+    picture: Annotated[
+        Path | None, typer.Option(help="Draw where in the input a model looked while it wrote: a .svg, .png or .html.")
+    ] = None,
+    tree: Annotated[Path | None, typer.Option(help="Draw the tree of a beam search: a .svg, .png or .html.")] = None,
+    together: Annotated[
+        str | None, typer.Option("--with", help="Other runs that write with this one, an ensemble; with commas.")
+    ] = None,
+    set_: Annotated[
+        list[str] | None, typer.Option("--set", help="Any other option of the model: --set no_repeat=3")
+    ] = None,
     as_json: Annotated[bool, typer.Option("--json", help="One JSON object per input.")] = False,
 ) -> None:
     """Use a model: continue a prompt or score it; tell the neighbours of a word; label a text."""
     options = {"score": score, "prefix": prefix, "length": length, "count": count, "temperature": temperature}
     options |= {"top_k": top_k, "top_p": top_p, "seed": seed, "threshold": threshold, "complete": complete}
-    options |= {"embed": embed, "beam": beam, "length_penalty": length_penalty, "repetition": repetition}
-    given = {name: value for name, value in options.items() if value is not None}
-    model = api.load(run)
-    for line in inputs(text):
-        found = model.answer(line, given)
-        print_json(found) if as_json else print(model.shown(found))
+    options |= {"word": word, "embed": embed, "beam": beam, "length_penalty": length_penalty, "repetition": repetition}
+    options |= {"picture": picture and str(picture), "tree": tree and str(tree)}
+    given = {name: value for name, value in options.items() if value is not None} | _further(set_ or [])
+    model = _joined(api.load(run), together)
+    reads = getattr(model, "reads_lines", False)  # without an input, it answers lines
+    for lines in blocks("-" if reads and not text else text):
+        several = getattr(model, "answers", None)
+        answers = several(lines, given) if several else (model.answer(line, given) for line in lines)
+        for found in answers:
+            print_json(found) if as_json else print(model.shown(found), flush=True)
+
+
+def _joined(model: Any, others: str | None) -> Any:
+    """The model, writing with other runs if there are any."""
+    if not others:
+        return model
+    models = [api.load(other) for other in others.split(",")]
+    if not all(hasattr(each, "joined_by") for each in (model, *models)):
+        do = "name runs that write texts for texts, such as those of transformer-mt"
+        raise FirthError("these runs cannot write together", where="--with", do=do)
+    return model.joined_by(models)
+
+
+def _further(settings: Sequence[str]) -> dict[str, str]:
+    """Options by name, as text."""
+    given = [setting.partition("=") for setting in settings]
+    for name, equals, value in given:
+        if not (name and equals and value):
+            raise FirthError(f"cannot read {name!r}", where="--set", do="write it as name=value, such as no_repeat=3")
+    return {name.replace("-", "_"): core.as_text(value) for name, _, value in given}
+
+
+def blocks(text: str) -> Iterator[list[str]]:
+    """The text itself, or with - the lines of standard input: one at a time from a person, many from a file."""
+    lines = inputs(text)
+    while block := list(islice(lines, 1 if text != "-" or sys.stdin.isatty() else _AT_ONCE)):
+        yield block
 
 
 def inputs(text: str) -> Iterator[str]:

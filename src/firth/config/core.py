@@ -84,6 +84,11 @@ def read_toml(path: Path) -> dict[str, Any]:
         raise FirthError(f"not TOML: {error}", where=path) from None
 
 
+def as_text(value: str) -> str:
+    """A value from the command line, which is read as its field's type."""
+    return _Text(value)
+
+
 class _Text(str):
     """A value that came as text from the command line and must be read as its field's type."""
 

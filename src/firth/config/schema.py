@@ -26,6 +26,13 @@ class Tokenizer:
 
 
 @dataclass(frozen=True)
+class NoTokenizer:
+    """No tokens: pictures are read, not text."""
+
+    kind: ClassVar[str] = "none"
+
+
+@dataclass(frozen=True)
 class Text:
     """Where the text is and how it is cut into documents and splits."""
 
@@ -44,6 +51,7 @@ class Text:
 class Rows:
     """What all kinds of rows have."""
 
+    gives: ClassVar[str] = "tokens"  # the kind of input that reads them
     # shorter rows first: their lengths in equal parts of the run before the one with `length`; so many more at a time
     stages: tuple[int, ...] = field(default=(), metadata={"least": 8})
 
@@ -121,15 +129,25 @@ class Apart(Rows):
 
 
 @dataclass(frozen=True)
-class Written(Rows):
+class Pairs(Rows):
     """Pairs of texts, one read and one written, of similar length together, under a budget of tokens."""
 
-    kind: ClassVar[str] = "written"
+    kind: ClassVar[str] = "pairs"
     tokens: int = bounded(4096, least=1)  # of the longer texts of a batch, padding counted
     length: int = bounded(128, least=2)  # longer texts are cut
 
 
-Batching = Contiguous | Bucketed | Packed | Windows | Framed | Joined | Apart | Written
+@dataclass(frozen=True)
+class Pictured(Rows):
+    """A labelled picture per row."""
+
+    kind: ClassVar[str] = "pictures"
+    gives: ClassVar[str] = "patches"
+    length: ClassVar[int] = 0  # the input says how many places a picture has
+    rows: int = bounded(32, least=1)
+
+
+Batching = Contiguous | Bucketed | Packed | Windows | Framed | Joined | Apart | Pairs | Pictured
 
 
 # --- model --------------------------------------------------------------------------------------------------------
@@ -140,6 +158,7 @@ class TokenInput:
     """A vector per token."""
 
     kind: ClassVar[str] = "tokens"
+    places: ClassVar[int] = 0  # as many as a row has
     width: int = bounded(0, least=0)  # 0: as wide as the backbone
     dropout: float = bounded(0.0, least=0.0, most=0.95)
     spread: float = bounded(0.1, least=0.0)  # start values are uniform in ±spread
@@ -147,19 +166,32 @@ class TokenInput:
     frozen: bool = False  # vectors stay as they start
     segments: int = bounded(0, least=0)  # kinds of segments that have a vector, added to their tokens'; BERT: 2
     rows: int = bounded(0, least=0)  # of the table, if it has more than there are tokens (as public checkpoints may)
+    # width of a network that reads the letters of words that the vocabulary lacks (Luong and Manning 2016); 0: none
+    letters: int = bounded(0, least=0)
 
 
 @dataclass(frozen=True)
 class PatchInput:
-    """A vector for each patch of a picture, and one for the whole."""
+    """A vector for each patch of a picture, and one for the whole (Dosovitskiy et al. 2021)."""
 
     kind: ClassVar[str] = "patches"
+    vectors: ClassVar[str] = ""  # what only tokens have
+    rows: ClassVar[int] = 0
+    segments: ClassVar[int] = 0
     size: int = bounded(32, least=1)  # pixels of a side
     patch: int = bounded(8, least=1)  # pixels of a patch's side
     channels: int = bounded(3, least=1)
+    # brightness is 0 to 1: the mean is taken off, the rest divided by the deviation; one number or one for each channel
+    mean: tuple[float, ...] = field(default=(0.5,), metadata={"least": 0.0, "most": 1.0})
+    deviation: tuple[float, ...] = field(default=(0.5,), metadata={"above": 0.0, "most": 1.0})
     width: int = bounded(0, least=0)  # 0: as wide as the backbone
     dropout: float = bounded(0.0, least=0.0, most=0.95)
-    spread: float = bounded(0.02, least=0.0)
+    spread: float = bounded(0.02, least=0.0)  # start values are normal with it
+
+    @property
+    def places(self) -> int:
+        """How many vectors a picture has: one for the whole, then one for each patch."""
+        return 1 + (self.size // self.patch) ** 2
 
 
 @dataclass(frozen=True)
@@ -275,12 +307,34 @@ class Transformer:
 
 
 @dataclass(frozen=True)
+class Looking:
+    """How a recurrent network that writes looks at what was read: a weight for each token of it."""
+
+    # none: not at all, all it knows is its first state (Sutskever et al. 2014); additive: Bahdanau et al. 2015; dot,
+    # general, concat, location (by the state alone, whatever was read): Luong et al. 2015; cosine: Graves et al. 2014
+    score: Literal["none", "additive", "dot", "scaled", "general", "concat", "cosine", "location"] = "general"
+    # before: by the state before a token, which is read with what was seen (Bahdanau); after: by that after it (Luong)
+    when: Literal["before", "after"] = "after"
+    feeding: bool = False  # what was made of state and source is read with the next token (Luong)
+    # all of the source; a window that moves on by a token each time; or one around a place that is foretold (Luong)
+    reach: Literal["all", "monotonic", "predicted"] = "all"
+    window: int = bounded(10, least=1)  # tokens on each side, of the last two
+    width: int = bounded(0, least=0)  # of the layer of additive and concat; 0: as wide as the states
+    places: int = bounded(0, least=0)  # of the source that location knows; 0: as many as a row of a batch has
+    coverage: bool = False  # additive scores know how much each token was looked at before (See et al. 2017)
+
+
+@dataclass(frozen=True)
 class EncoderDecoder:
-    """A Transformer that reads the source, and one that writes the target, looking at what the first has read."""
+    """A network that reads the source, and one that writes the target, looking at what the first has read."""
 
     kind: ClassVar[str] = "encoder-decoder"
-    encoder: Transformer = field(default_factory=lambda: Transformer(sees="all"))
-    decoder: Transformer = field(default_factory=Transformer)
+    encoder: Transformer | Recurrent = field(default_factory=lambda: Transformer(sees="all"))
+    decoder: Transformer | Recurrent = field(default_factory=Transformer)
+    looks: Looking = field(default_factory=Looking)  # of a recurrent decoder; a Transformer has its own way
+    # what a recurrent decoder begins with: nothing, the encoder's last state as it is, or a layer's view of that
+    bridge: Literal["none", "same", "layer"] = "layer"
+    reverse: bool = False  # the source is read from its end (Sutskever et al. 2014)
 
 
 @dataclass(frozen=True)
@@ -294,6 +348,14 @@ class LanguageHead:
     activation: Literal["gelu", "gelu-tanh", "relu", "silu"] = "gelu"  # of that layer
     epsilon: float = bounded(1e-12, above=0.0)  # of its norm
     scaled: bool = False  # states are divided by the root of their width first (T5)
+    letters: int = bounded(0, least=0)  # width of a network that spells words that the vocabulary lacks; 0: none
+
+
+@dataclass(frozen=True)
+class CopyingHead(LanguageHead):
+    """The same, mixed with the tokens of the source, by how much they are looked at (See et al. 2017)."""
+
+    kind: ClassVar[str] = "copying"
 
 
 @dataclass(frozen=True)
@@ -305,11 +367,13 @@ class DetectionHead:
 
 @dataclass(frozen=True)
 class ClassHead:
-    """A score for each label, from one vector for the whole text."""
+    """A score for each label, from one vector for the whole text or picture."""
 
     kind: ClassVar[str] = "classes"
     pool: Literal["first", "mean", "last"] = "first"  # which token's state stands for the text, or the mean of all
     layer: bool = True  # a layer, bent, before the scores (BERT)
+    activation: Literal["tanh", "gelu", "relu"] = "tanh"  # what bends it (tanh: BERT; gelu: ELECTRA; relu: DistilBERT)
+    bias: bool = True  # of the scores (GPT-1 and GPT-2: none)
     dropout: float = bounded(0.1, least=0.0, most=0.95)
 
 
@@ -382,18 +446,28 @@ class Distil(Hiding):
 
 
 @dataclass(frozen=True)
-class Denoise:
+class Written:
+    """Write a text for a text (Sutskever et al. 2014)."""
+
+    kind: ClassVar[str] = "written"
+    noise: ClassVar[tuple[str, ...]] = ()
+    first: Literal["start", "end", "pad"] = "start"  # the token that the writer reads first (T5: pad; BART: end)
+    opened: bool = False  # texts begin with [START], on both sides (BART); they always close with [END]
+    smoothing: float = bounded(0.0, least=0.0, most=0.95)  # so much of what is right is shared by all tokens alike
+    coverage: float = bounded(0.0, least=0.0)  # weight of looking twice at the same tokens (See et al. 2017)
+
+
+@dataclass(frozen=True)
+class Denoise(Written):
     """Write a damaged text as it was, or what it lacks (BART; Lewis et al. 2020. T5; Raffel et al. 2020)."""
 
     kind: ClassVar[str] = "denoise"
-    # What is done to the text, in this order. The whole text is to be written after: none (as where texts are written
-    # for others), mask (tokens become [MASK]), bert
+    # What is done to the text, in this order. The whole text is to be written after: mask (tokens become [MASK]), bert
     # (some of them any token), delete, infill (spans become one [MASK] each), permute (sentences), rotate, shuffle.
     # Only what is missing is to be written after: prefix, drop, sentinels (tokens that stand together become one
     # sentinel), spans (the same with spans); these stand alone.
     noise: tuple[
         Literal[
-            "none",
             "mask",
             "bert",
             "delete",
@@ -410,8 +484,6 @@ class Denoise:
     ] = ("spans",)
     share: float = bounded(0.15, above=0.0, most=0.95)  # of the tokens, for those kinds that choose some
     span: float = bounded(3.0, least=1.0)  # tokens of a span, on average
-    first: Literal["start", "end", "pad"] = "start"  # the token that the writer reads first (T5: pad; BART: end)
-    opened: bool = False  # texts begin with [START], on both sides (BART); they always close with [END]
 
 
 @dataclass(frozen=True)
@@ -423,7 +495,7 @@ class Prefix:
 
 @dataclass(frozen=True)
 class Supervised:
-    """Say the label of a text or of two texts."""
+    """Say the label of a text, of two texts or of a picture."""
 
     kind: ClassVar[str] = "supervised"
 
@@ -436,7 +508,7 @@ class Contrastive:
     temperature: float = bounded(0.05, above=0.0)  # cosines are divided by it
 
 
-Objective = Causal | Masked | Permuted | Replaced | Distil | Denoise | Prefix | Supervised | Contrastive
+Objective = Causal | Masked | Permuted | Replaced | Distil | Written | Denoise | Prefix | Supervised | Contrastive
 
 
 # --- training -----------------------------------------------------------------------------------------------------
@@ -475,9 +547,11 @@ class Train:
     optimizer: Optimizer = field(default_factory=Optimizer)
     schedule: Schedule = field(default_factory=Schedule)
     accumulate: int = bounded(1, least=1)  # micro-batches to a step
+    average: float = bounded(0.0, least=0.0, most=0.999999)  # decay of a mean of the weights, kept for them; 0: none
     precision: Literal["float32", "bf16"] = "float32"
     evaluate: int = bounded(0, least=0)  # steps between; 0: ten in a run, or one an epoch if that is more often
     evaluate_batches: int = bounded(0, least=0)  # of the validation text; 0: all
+    best: Literal["loss", "quality"] = "loss"  # which weights are kept: by loss, or by what is written (BLEU, ROUGE)
     save: int = bounded(0, least=0)  # steps between checkpoints; 0: about one a minute; every evaluation saves too
     patience: int = bounded(0, least=0)  # evaluations without a gain before stopping early; 0: never
     threads: int = bounded(0, least=0, most=1024)  # 0: all cores
@@ -488,12 +562,12 @@ class Neural:
     """A neural system: data × input × backbone × head × objective, and how it is trained."""
 
     kind: ClassVar[str] = "neural"
-    data: Text | TaskExamples | TaskTexts = field(default_factory=Text)
-    tokenizer: Tokenizer = field(default_factory=Tokenizer)
+    data: Text | TaskExamples | TaskTexts | Pictures = field(default_factory=Text)
+    tokenizer: Tokenizer | NoTokenizer = field(default_factory=Tokenizer)
     batching: Batching = field(default_factory=Contiguous)
-    input: TokenInput = field(default_factory=TokenInput)
+    input: TokenInput | PatchInput = field(default_factory=TokenInput)
     backbone: Recurrent | Window | Transformer | EncoderDecoder = field(default_factory=Recurrent)
-    head: LanguageHead | DetectionHead | ClassHead | VectorHead = field(default_factory=LanguageHead)
+    head: LanguageHead | CopyingHead | DetectionHead | ClassHead | VectorHead = field(default_factory=LanguageHead)
     objective: Objective = field(default_factory=Causal)
     train: Train = field(default_factory=Train)
     start: str = ""  # a run whose tokenizer and weights this one starts from
@@ -620,6 +694,28 @@ class TaskTexts(TaskExamples):
     kind: ClassVar[str] = "text-to-text"
     tasks: tuple[str, ...] = ("translation", "summarisation", "classification", "pairs", "similarity")
     prefixes: tuple[str, ...] = ()  # what stands before the texts of each file or set, so that tasks are told apart
+    source: tuple[str, ...] = ()  # files of texts that are read, instead of `text`; what is written for line n of one …
+    target: tuple[str, ...] = ()  # … is line n of the file that stands here in the same place
+    valid_source: tuple[str, ...] = ()  # the same for validation …
+    valid_target: tuple[str, ...] = ()
+    test_source: tuple[str, ...] = ()  # … and for the test
+    test_target: tuple[str, ...] = ()
+    empty: Literal["refuse", "drop"] = "refuse"  # what to do with a pair of which one text is empty
+    vocabularies: Literal["shared", "separate"] = "shared"  # one for both sides, or one for each
+
+    def files(self, split: str) -> tuple[tuple[str, ...], tuple[str, ...]]:
+        """The files of a split, of texts that are read and of texts that are written."""
+        before = "" if split == "train" else f"{split}_"
+        return getattr(self, f"{before}source"), getattr(self, f"{before}target")
+
+
+@dataclass(frozen=True)
+class Pictures(Examples):
+    """Where labelled pictures are, for networks."""
+
+    kind: ClassVar[str] = "pictures"
+    tasks: ClassVar[tuple[str, ...]] = ("images",)
+    text: tuple[str, ...] = ("world",)  # folders or files of pictures, or sets that `firth data` lists
 
 
 @dataclass(frozen=True)
@@ -675,6 +771,47 @@ class NgramModel:
     seed: int = bounded(1, least=0, most=2**63 - 1)
 
 
+# --- alignment of words -------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class Aligner:
+    """How words of a text and of its translation find each other, by counting (Brown et al. 1993)."""
+
+    kind: ClassVar[str] = "aligner"
+    # how probable the place is that a word comes from: all alike (Model 1); by a table for each pair of lengths (Model
+    # 2); near the diagonal (Dyer et al. 2013); by the distance from the place before (the HMM; Vogel et al. 1996)
+    places: Literal["even", "table", "diagonal", "jumps"] = "jumps"
+    first: int = bounded(5, least=0, most=1000)  # passes with all places alike, before those of train.epochs
+    null: float = bounded(0.08, above=0.0, most=0.9)  # diagonal, jumps: the share of words that come from none
+    tension: float = bounded(4.0, above=0.0, most=100.0)  # diagonal: how strongly words keep to it, at the start
+    jump: int = bounded(5, least=1, most=100)  # jumps: wider ones, to either side, share their weight
+    # additive: strength more for every count; variational: mean-field with a prior of that strength, for rare words
+    smoothing: Literal["none", "additive", "variational"] = "additive"
+    strength: float = bounded(0.01, above=0.0)
+    agree: bool = True  # words count as a pair as far as both directions say so (Liang et al. 2006)
+    same: float = bounded(10.0, least=1.0)  # how much likelier the same spelling is at first: names, numbers, marks
+    longest: int = bounded(100, least=1, most=1000)  # tokens; pairs with more on a side teach nothing
+    # how the links of both directions are joined (Koehn et al. 2003), or those of one alone
+    join: Literal[
+        "intersection", "union", "grow-diag", "grow-diag-final", "grow-diag-final-and", "forward", "backward"
+    ] = "grow-diag-final-and"
+
+
+@dataclass(frozen=True)
+class AlignmentModel:
+    """A model of which words belong together in texts and their translations."""
+
+    kind: ClassVar[str] = "alignment"
+    data: TaskTexts = field(default_factory=lambda: TaskTexts(text=("world",), tasks=("translation",)))
+    tokenizer: Tokenizer = field(default_factory=lambda: Tokenizer(model="word", size=1_000_000, lower="yes"))
+    method: Aligner = field(default_factory=Aligner)
+    train: Passes = field(default_factory=Passes)
+    gold: str = ""  # Pharaoh lines (0-0 1-2) with the right links of the test pairs
+    possible: str = ""  # more of them with links that are not wrong, though they need not be found
+    seed: int = bounded(1, least=0, most=2**63 - 1)
+
+
 System = (
-    Neural | Vectors | BagClassifier | NgramModel
+    Neural | Vectors | BagClassifier | NgramModel | AlignmentModel
 )  # the union of all families' configurations, told apart by `kind`

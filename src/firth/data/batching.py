@@ -7,13 +7,14 @@ never read, and a document costs the same tokens in every kind of batch.
 
 from __future__ import annotations
 
-from firth.config.schema import Apart, Batching, Bucketed, Contiguous, Framed, Joined, Packed, Windows, Written
+from firth.config.schema import Apart, Batching, Bucketed, Contiguous, Framed, Joined, Packed, Pairs, Pictured, Windows
 from firth.data.batches.common import Batches
 from firth.data.batches.examples import ApartBatches, JoinedBatches
 from firth.data.batches.framed import FramedBatches
+from firth.data.batches.pairs import PairBatches
+from firth.data.batches.pictures import PictureBatches
 from firth.data.batches.ring import ContiguousBatches, WindowBatches
 from firth.data.batches.rows import BucketedBatches, PackedBatches
-from firth.data.batches.written import WrittenBatches
 from firth.data.cache import Split
 from firth.text.special import Special
 
@@ -27,12 +28,13 @@ _KINDS = {
     Framed: FramedBatches,
     Joined: JoinedBatches,
     Apart: ApartBatches,
-    Written: WrittenBatches,
+    Pairs: PairBatches,
+    Pictured: PictureBatches,
 }
 
 
-def batches(config: Batching, split: Split, special: Special, seed: int) -> Batches:
-    """The batches of a split as configured."""
+def batches(config: Batching, split: Split, special: Special | None, seed: int) -> Batches:
+    """The batches of a split as configured; pictures have no special tokens."""
     return _KINDS[type(config)](config, split, special, seed)
 
 

@@ -90,8 +90,11 @@ def count(source: Source, cache: Path) -> int:
     return total
 
 
-def make_tokenizer(config: schema.Tokenizer, train: Iterable[str]) -> Tokenizer:
+def make_tokenizer(config: schema.Tokenizer | schema.NoTokenizer, train: Iterable[str]) -> Tokenizer:
     """The ready-made tokenizer that was asked for, or one trained on the training split."""
+    if isinstance(config, schema.NoTokenizer):
+        do = "leave tokenizer.kind out"
+        raise FirthError("text is read as tokens, and so needs a tokenizer", where="tokenizer.kind", do=do)
     return Tokenizer.train(config, train).with_specials()
 
 

@@ -1,10 +1,10 @@
-"""Examples of tasks on texts: files in any format that holds them, sets by name, and how they are split."""
+"""Examples of tasks on texts or pictures: files in any format that holds them, sets by name, and how they are split."""
 
 from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from functools import lru_cache
 from itertools import chain
@@ -12,16 +12,17 @@ from pathlib import Path
 
 from firth.config.schema import Examples
 from firth.data import formats, lines, sets, spool
+from firth.data.formats.image_folders import folder_format
 from firth.data.formats.labels import Labels
 from firth.data.packed import missing
-from firth.data.records import Labelled, Pair, Record, Row
+from firth.data.records import Image, Labelled, Pair, Record, Row
 from firth.data.sources import KEPT
 from firth.data.splits import assign
 from firth.data.tasks import Converter, UnfitError
 from firth.data.tasks import named as task
 from firth.errors import FirthError, unknown
 
-Example = Labelled | Pair
+Example = Labelled | Pair | Image
 ORDERED = ("similarity", "translation")  # tables without names: left, right, score
 WORLD = "world"  # stands for the beginning of what the world has for the task
 NAMES = ("train", "valid", "test")
@@ -48,15 +49,22 @@ class Split:
 
 
 def sides(example: Example) -> tuple[str, ...]:
-    """The one or two texts of an example."""
+    """The one or two texts of an example; a picture has none."""
+    if isinstance(example, Image):
+        return ()
     return (example.left, example.right) if isinstance(example, Pair) else (example.text,)
 
 
 def labels(example: Example) -> tuple[str, ...]:
     """What is said of an example."""
-    if isinstance(example, Pair):
-        return () if example.label is None else (example.label,)
-    return example.labels
+    if isinstance(example, Labelled):
+        return example.labels
+    return () if example.label is None else (example.label,)
+
+
+def title(example: Example) -> str:
+    """An example in a line: its texts, or a picture's name."""
+    return example.name if isinstance(example, Image) else " / ".join(sides(example))
 
 
 def read(config: Examples, seed: int) -> dict[str, Split]:
@@ -65,16 +73,23 @@ def read(config: Examples, seed: int) -> dict[str, Split]:
         raise FirthError("no task is named", where="data.tasks", do="name one: classification, pairs, similarity, …")
     if not config.text:
         raise FirthError("no examples are named", where="data.text", do="name a file or a set that firth data lists")
-    text = list(_named(config.text, config, "train"))
+    given = {"train": list(_named(config.text, config, "train"))}
+    given |= {name: list(_held_out(name, config)) for name in NAMES[1:]}
+    return split(given, config, seed, ", ".join(config.text))
+
+
+def split(given: Mapping[str, list[Example]], config: Examples, seed: int, where: str) -> dict[str, Split]:
+    """What is given for each split; where nothing is, a share of what is there to learn from."""
+    text = given["train"]
     if not text:
-        raise FirthError("no examples in it", where=", ".join(config.text), do="give a file with labelled texts")
-    held = {name: list(_held_out(name, config)) for name in NAMES[1:]}
-    shares = [0.0 if held["valid"] else config.valid_share, 0.0 if held["test"] else config.test_share]
+        raise FirthError("no examples in it", where=where, do="give a file with examples")
+    shares = [0.0 if given["valid"] else config.valid_share, 0.0 if given["test"] else config.test_share]
     if any(shares) and len(text) < 3:
         what = f"{len(text)} example{'s' * (len(text) != 1)}, too few to split three ways"
-        raise FirthError(what, where=", ".join(config.text), do="give more, or --valid and --test")
+        raise FirthError(what, where=where, do="give more, or --valid and --test")
     drawn = assign(0, len(text), len(text), *shares, seed)
-    found = {name: held.get(name) or _chosen(text, drawn == number) for number, name in enumerate(NAMES)}
+    found = {name: _chosen(text, drawn == number) for number, name in enumerate(NAMES)}
+    found |= {name: given[name] for name in NAMES[1:] if given[name]}
     return {name: make(name, examples) for name, examples in found.items() if examples}
 
 
@@ -82,11 +97,18 @@ def make(name: str, examples: Iterable[Example]) -> Split:
     """A split of these examples."""
     examples, seen = list(examples), hashlib.sha256()
     for example in examples:
-        told = {"pair": example[:4]} if isinstance(example, Pair) else [example.text, *example.labels]
-        seen.update(json.dumps(told).encode() + b"\n")
+        seen.update(_content(example) + b"\n")
     if len({len(sides(example)) for example in examples}) > 1:
         raise FirthError("some examples are single texts and some are pairs", do="give one kind, or set data.tasks")
     return Split(name, seen.hexdigest(), examples)
+
+
+def _content(example: Example) -> bytes:
+    """All that counts of an example."""
+    if isinstance(example, Image):
+        return json.dumps([*example.pixels.shape, example.label]).encode() + example.pixels.tobytes()
+    told = {"pair": example[:4]} if isinstance(example, Pair) else [example.text, *example.labels]
+    return json.dumps(told).encode()
 
 
 def named(name: str, config: Examples) -> Iterator[Example]:
@@ -174,8 +196,14 @@ def _of_set(found: sets.DataSet, split: str, config: Examples) -> Iterator[Examp
 
 def _of_file(name: str, config: Examples) -> Iterator[Example]:
     path = lines.encoded(name, config.encoding) if config.encoding != "utf-8" else Path(name)
-    form = formats.named(config.format) if config.format else formats.guess(path)
-    yield from _converted(form.read(path), _converters(config), name)
+    form = formats.named(config.format) if config.format else _guess(path, config)
+    yield from _converted(form.read(formats.whole(form, path)), _converters(config), name)
+
+
+def _guess(path: Path, config: Examples) -> formats.Format:
+    """The format of a file, or of a folder where pictures are wanted."""
+    pictured = Image in task(config.tasks[0]).records
+    return folder_format(path) if pictured and path.is_dir() else formats.guess(path)
 
 
 def _converters(config: Examples) -> list[Converter]:
@@ -198,7 +226,7 @@ def _of_python(path: Path, config: Examples) -> Iterator[Example]:
     shown = "Python documents"
     if not path.is_file():
         raise FirthError("the documents kept for this run are gone", where=path, do="train again from the documents")
-    form, several = Labels(), len(config.tasks) > 1
+    form, several = Labels(), config.tasks != ("classification",)
     spooled = enumerate(spool.Spooled(path, shown), 1)
     rows = (
         Row(tuple(text.split("\t")), number)
@@ -221,7 +249,7 @@ def _converted(records: Iterable[Record], converters: list[Converter], where: st
         except FirthError as error:
             place = lines.at(where, getattr(record, "line", 0))
             do = _name_columns(convert) if isinstance(error, UnfitError) and isinstance(record, Row) else error.do
-            raise FirthError(error.what, where=error.where or place, do=do) from None
+            raise type(error)(error.what, where=error.where or place, do=do) from None
         yield example
 
 

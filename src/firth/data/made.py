@@ -10,6 +10,7 @@ from firth.data.sets import DataSet, Part
 from firth.errors import FirthError
 
 DOCUMENTS = {"train": (0, 20_000), "valid": (20_000, 1_000), "test": (21_000, 1_000)}  # the first, and how many
+PICTURES = {"train": (0, 40_000), "valid": (40_000, 4_000), "test": (44_000, 4_000)}
 FEW = {"train": (0, 200), "valid": (200, 20), "test": (220, 20)}
 ALL = {"all": (0, 10**9)}
 
@@ -73,6 +74,7 @@ LAYERS = {  # of the world: the task, and which documents (pictures, series, wor
     "alignments": ("alignment", DOCUMENTS),
     "summarisation": ("summarisation", DOCUMENTS),
     "captions": ("captions", DOCUMENTS),
+    "images": ("images", PICTURES),
     "series": ("series", FEW),
     "analogy": ("analogy", ALL),
     "categories": ("classification", ALL),

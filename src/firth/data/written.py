@@ -8,12 +8,45 @@ from itertools import chain
 
 from firth.config import schema
 from firth.data import examples
+from firth.data.formats.parallel import Parallel
 from firth.data.records import Pair
 from firth.errors import FirthError
 
 
 def pairs(config: schema.TaskTexts, seed: int) -> dict[str, examples.Split]:
-    """The splits of all tasks together; each task is split by itself."""
+    """The splits of all tasks together, each split by itself. A pair with an empty side is refused or dropped."""
+    found = _parallel(config, seed) if config.source or config.target else _of_tasks(config, seed)
+    return {name: _whole(part, config) for name, part in found.items()}
+
+
+def _parallel(config: schema.TaskTexts, seed: int) -> dict[str, examples.Split]:
+    """The splits of files whose lines belong together."""
+    read = {name: list(_lines(*config.files(name), name)) for name in examples.NAMES}
+    return examples.split(read, config, seed, ", ".join((*config.source, *config.target)))
+
+
+def _lines(source: tuple[str, ...], target: tuple[str, ...], name: str) -> Iterator[Pair]:
+    """Line n of each source with line n of the target in the same place."""
+    if len(source) != len(target):
+        what = f"{name}: {len(source)} files of texts to read and {len(target)} of texts to write"
+        raise FirthError(what, where="data", do="give as many of one as of the other: --source a.en --target a.de")
+    for paths in zip(source, target, strict=True):
+        yield from Parallel().read(paths)
+
+
+def _whole(part: examples.Split, config: schema.TaskTexts) -> examples.Split:
+    """The split without pairs that have an empty side."""
+    lacking = [pair for pair in part.examples if not (pair.left.strip() and pair.right.strip())]
+    if not lacking:
+        return part
+    if config.empty == "refuse":
+        more = f", and {len(lacking) - 1:,} more" if len(lacking) > 1 else ""
+        where = f"{part.name}, line {lacking[0].line}{more}"
+        raise FirthError("an empty text in a pair", where=where, do="take the line out of both, or set data.empty=drop")
+    return examples.make(part.name, [pair for pair in part.examples if pair.left.strip() and pair.right.strip()])
+
+
+def _of_tasks(config: schema.TaskTexts, seed: int) -> dict[str, examples.Split]:
     tasks = [examples.read(each, seed) for each in _tasks(config)]
     prefixes = config.prefixes or ("",) * len(tasks)
     names = [name for name in examples.NAMES if any(name in task for task in tasks)]

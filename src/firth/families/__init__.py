@@ -15,6 +15,7 @@ FAMILIES = {
     schema.Vectors: "firth.families.vectors",
     schema.BagClassifier: "firth.families.classifier",
     schema.NgramModel: "firth.families.ngram",
+    schema.AlignmentModel: "firth.families.aligning",
 }
 
 

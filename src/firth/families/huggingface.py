@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -13,6 +14,7 @@ from firth.config import schema
 from firth.errors import FirthError, unknown
 from firth.families import neural
 from firth.families.passes import require_trained
+from firth.heads.pooling import ClassHead
 from firth.interop import writing
 from firth.interop.reading import Foreign, fetch
 from firth.interop.sentences import add_pooling, bare
@@ -21,7 +23,7 @@ from firth.runs import files
 from firth.runs.folder import Record, Run
 from firth.text.tokenizer import Tokenizer
 from firth.training.checkpoint import load_model, tensor_bytes
-from firth.types import Batch, Tokens
+from firth.types import Batch, Pixels, Tokens
 
 if TYPE_CHECKING:
     from firth.families.neural import Model
@@ -54,7 +56,8 @@ def _begin(path: Path, found: Foreign, run: Run) -> None:
         if run.is_trained or run.record.asked != found.asked:
             raise FirthError("a run is in this folder", where=run.path, do="choose another --out")
         return
-    run.write_tokenizer("text", found.tokenizer)
+    if found.tokenizer:
+        run.write_tokenizer("text", found.tokenizer)
     data = {
         "splits": {},
         "byte_counts": [0] * 256,
@@ -63,7 +66,9 @@ def _begin(path: Path, found: Foreign, run: Run) -> None:
     }
     if lacks := _lacking(found.config):
         data["lacks"] = lacks
-    hashes = {"text": found.tokenizer.hash}
+    if found.labels:
+        data |= {"labels": list(found.labels), "parts": 0}  # config.json does not say whether of texts or of pairs
+    hashes = {"text": found.tokenizer.hash} if found.tokenizer else {}
     run.write_record(Record(found.table.model, found.asked, found.config, hashes, data, {}))
 
 
@@ -85,21 +90,22 @@ def export(run: Run, to: str, out: Path, *, verify: bool = False) -> str:
     if kind != FORMAT:
         raise unknown("kind of export", to, [FORMAT])
     require_trained(run, "trained weights")
-    record, tokenizer = run.record, run.tokenizer("text")
+    record, tokenizer = run.record, run.vocabulary()
+    labels = record.data.get("labels", ()) if isinstance(record.config.objective, schema.Supervised) else ()
     config, encodes = record.config, isinstance(record.config.objective, schema.Contrastive)
     if name == GENERATOR:
         config, name = _small(config), "electra"
     elif encodes:
         config = bare(config)
     table = writing.choose(config, name or record.data.get("family", ""))
-    whole = build(record.config, tokenizer.size).eval()
+    whole = build(record.config, tokenizer.size if tokenizer else 0, len(labels) or 2).eval()
     load_model(run.weights, whole, run.config_digest())
     system = whole if config is record.config else _part(whole, config)
-    writing.write(out, table, config, tokenizer, system.state_dict())
+    writing.write(out, table, config, tokenizer, system.state_dict(), labels)
     if encodes:
         add_pooling(out, record.config)
     told = f"{out}: {table.title}, {sum(file.stat().st_size for file in out.rglob('*')):,} bytes"
-    return f"{told}; {_verified(system, tokenizer, out)}" if verify else told
+    return f"{told}; {_verified(system, config, tokenizer, out)}" if verify else told
 
 
 def _small(config: schema.Neural) -> schema.Neural:
@@ -118,27 +124,53 @@ def _part(system: System, config: schema.Neural) -> System:
     return found
 
 
-def _verified(system: System, tokenizer: Tokenizer, out: Path) -> str:
+def _verified(system: System, config: schema.Neural, tokenizer: Tokenizer | None, out: Path) -> str:
     """Read the folder back and compare what it says with what the run says."""
     found = fetch(out)
-    if found.tokenizer.vocabulary() != tokenizer.vocabulary():
+    size = tokenizer.size if tokenizer else 0
+    if tokenizer and found.tokenizer.vocabulary() != tokenizer.vocabulary():
         raise FirthError("the written tokenizer came back as another", where=out, do="do not use this folder")
-    again = build(found.config, found.tokenizer.size).eval()
+    again = build(_alike(found.config, config), size, len(found.labels) or 2).eval()
     again.load_state_dict(dict(found.tensors))
-    apart = float((_said(system, tokenizer.size) - _said(again, tokenizer.size)).abs().max())
+    probe = _PROBES[type(found.config.input)]
+    apart = float((_said(system, probe(system, size)) - _said(again, probe(again, size))).abs().max())
     if not apart <= _CLOSE:
         raise FirthError(f"the written model differs from the run by {apart:.2g}", where=out, do="do not use it")
     return f"read back: the same logits (largest difference {apart:.1g})"
 
 
-@torch.no_grad()
-def _said(system: System, size: int) -> torch.Tensor:
-    """What a system says of some tokens, padded rows among them."""
+def _alike(found: schema.Neural, config: schema.Neural) -> schema.Neural:
+    """What was read back, its tokens seeing as the run's do: which of them see all is told there with each text."""
+    if not isinstance(config.backbone, schema.Transformer):
+        return found
+    return replace(found, backbone=replace(found.backbone, central=config.backbone.central))
+
+
+def _tokens(system: System, size: int) -> Batch:
+    """Some tokens, padded rows among them."""
     rows, time = _PROBE
     time = min(time, system.backbone.limit or time)
     ids = torch.arange(rows * time).view(rows, time) * 7919 % size
     mask = torch.arange(time) < torch.tensor([time, time // 2, 1])[:, None]
-    batch = Batch({name: Tokens(ids, mask) for name in system.backbone.streams}, {})
-    states = system.encode(batch).states
+    return Batch({name: Tokens(ids, mask) for name in system.backbone.streams}, {})
+
+
+def _pixels(system: System, size: int) -> Batch:
+    """Some pictures."""
+    shape = (_PROBE[0], system.input.config.channels, system.input.config.size, system.input.config.size)
+    values = torch.arange(math.prod(shape)).view(shape) * 7919 % 256 / 255
+    return Batch({"image": Pixels(values)}, {})
+
+
+_PROBES = {schema.TokenInput: _tokens, schema.PatchInput: _pixels}
+
+
+@torch.no_grad()
+def _said(system: System, batch: Batch) -> torch.Tensor:
+    """What a system says of a batch."""
+    encoded = system.encode(batch)
+    if isinstance(system.head, ClassHead):
+        return system.head(encoded.states, encoded.mask)
+    states = encoded.states
     said = system.log_probabilities(states) if hasattr(system.head, "log_probabilities") else states
-    return said[mask]
+    return said[encoded.mask]

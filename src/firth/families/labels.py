@@ -1,4 +1,4 @@
-"""What every model that labels texts can do, whatever it is made of."""
+"""What every model that labels texts or pictures can do, whatever it is made of."""
 
 from __future__ import annotations
 
@@ -28,10 +28,10 @@ class Asked:
 
 
 class Labeller(ABC):
-    """A trained model that labels texts, with its run and its tokenizer."""
+    """A trained model that labels texts or pictures, with its run and its tokenizer."""
 
     run: Run
-    tokenizer: Tokenizer
+    tokenizer: Tokenizer | None
     config: Any
 
     @property
@@ -63,12 +63,17 @@ class Labeller(ABC):
         right = split.labels
         if not right:
             raise FirthError("no examples to score", where=split.name, do="give at least one")
-        first = [[label for label, _ in guessed] for guessed in self.predict(inputs(split))]
+        first = [[label for label, _ in guessed] for guessed in self.predict(self.inputs(split))]
         names = ["accuracy"] if all(len(labels) == 1 for labels in right) else ["precision@1", "recall@1"]
         values = [classification.precision(right, first), classification.recall(right, first)][: len(names)]
         told = self.signed(split)
         found = [Score(name, value, told) for name, value in zip(names, values, strict=True)]
         return [*found, Score("macro_f1", classification.macro_f1(right, first), told)]
+
+    def inputs(self, split: examples.Split) -> list[Any]:
+        """What is to be labelled: texts, or pairs of texts."""
+        found = [examples.sides(example) for example in split.examples]
+        return [text for (text,) in found] if found and len(found[0]) == 1 else found
 
     def signed(self, split: examples.Split, guess: str = "first") -> str:
         """The signature of a score."""
@@ -88,7 +93,7 @@ class Labeller(ABC):
         (found,) = self.predict([self.heard(line)], asked.count, asked.threshold)
         return {"input": line, "labels": [[label, chance] for label, chance in found]}
 
-    def heard(self, line: str) -> str | tuple[str, ...]:
+    def heard(self, line: str) -> Any:
         """What a line of `firth run` gives to label."""
         return line
 
@@ -99,14 +104,8 @@ class Labeller(ABC):
     def told(self, split: examples.Split, count: int) -> list[str]:
         """Some examples for the report: what is right, what the model says, the text."""
         shown = examples.make(split.name, split.examples[:count])
-        rows = zip(shown.examples, self.predict(inputs(shown)), strict=True)
+        rows = zip(shown.examples, self.predict(self.inputs(shown)), strict=True)
         return [_told(example, guessed) for example, guessed in rows]
-
-
-def inputs(split: examples.Split) -> list[str] | list[tuple[str, ...]]:
-    """What is to be labelled: texts, or pairs of texts."""
-    found = [examples.sides(example) for example in split.examples]
-    return [text for (text,) in found] if found and len(found[0]) == 1 else found
 
 
 def own_examples(
@@ -114,6 +113,8 @@ def own_examples(
 ) -> examples.Split:
     """A split of the examples that a run was trained with; refused if they have changed."""
     known, config = run.record.data["splits"], run.record.config
+    if not known:
+        raise FirthError("an imported model has no examples of its own", where=run.path, do="give some with --text")
     if split not in known:
         raise unknown("split", split, known)
     found = read(config.data, config.seed)[split]
@@ -125,4 +126,4 @@ def own_examples(
 
 def _told(example: examples.Example, guessed: Sequence[tuple[str, float]]) -> str:
     guesses = ", ".join(f"{label} {chance:.2f}" for label, chance in guessed)
-    return f"{' '.join(examples.labels(example))} | {guesses} | {' / '.join(examples.sides(example))[:300]}"
+    return f"{' '.join(examples.labels(example))} | {guesses} | {examples.title(example)[:300]}"

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
+from itertools import islice
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -27,7 +29,8 @@ from firth.types import Batch, Tokens
 
 MASK = "[MASK]"
 _TOKENS_AT_ONCE = 8192  # read together, padding counted
-_SHOWN = ("The [MASK] is here.", "It is [MASK] of the [MASK].")  # in the report
+_SHOWN = 3  # texts of the report
+_WORDS, _LETTERS = 24, 60  # of such a text, at most
 
 
 class Filler(NamedTuple):
@@ -183,16 +186,28 @@ class MaskedModel(TextModel):
 
     def sample(self) -> str:
         """What it would say now."""
-        return self._filled(_SHOWN[0])
+        return next(iter(self.samples(0)), "")
 
     def samples(self, seed: int) -> list[str]:
-        """What it says in the report."""
-        return [self._filled(text) for text in _SHOWN]
+        """Beginnings of held-out texts, each with a gap, what it says there and what stood there."""
+        return [self._filled(*gapped) for gapped in self._gapped]
 
-    def _filled(self, text: str) -> str:
-        pieces = text.split(MASK)
-        best = [f"[{fillers[0].text}]" for fillers in self.fill(text, 1)]
-        return "".join(word for pair in zip(pieces, [*best, ""], strict=True) for word in pair)
+    @cached_property
+    def _gapped(self) -> list[tuple[str, str]]:
+        texts = (self._cut(text) for text in islice(self.documents()["valid"], _SHOWN))
+        return [hide(text) for text in texts if text]
+
+    def _cut(self, text: str) -> str:
+        """So much of a text's beginning as is shown and as the model can read."""
+        words, limit = text.split()[:_WORDS], self.system.backbone.limit
+        while limit and words and len(self.tokenizer.ids(" ".join(words))) > limit - 4:  # the frame, and the gap
+            words.pop()
+        return " ".join(words)[:_LETTERS] if len(words) < 3 else " ".join(words)
+
+    def _filled(self, text: str, hidden: str) -> str:
+        before, after = text.split(MASK)
+        ((best,),) = self.fill(text, 1)
+        return f"{before}[{best.text}]{after}  ({hidden})"
 
     # --- the command line -------------------------------------------------------------------------------------
 
@@ -216,3 +231,14 @@ class MaskedModel(TextModel):
             return " ".join(f"{value:.6g}" for value in answer["vector"])
         gaps = ("\n".join(f"  {each['probability']:.4f}  {each['text']}" for each in row) for row in answer["fillers"])
         return f"{answer['input']}\n" + "\n\n".join(gaps)
+
+
+def hide(text: str) -> tuple[str, str]:
+    """A text with its middle word hidden, and that word; where words are not apart, the middle character."""
+    words = text.replace(MASK, "").split()
+    if len(words) < 3:
+        text = " ".join(words)
+        at = len(text) // 2
+        return f"{text[:at]}{MASK}{text[at + 1 :]}", text[at : at + 1]
+    at = len(words) // 2
+    return " ".join([*words[:at], MASK, *words[at + 1 :]]), words[at]

@@ -13,13 +13,14 @@ from firth.data.batches.staged import Staged, shares, stages
 from firth.data.batching import Batches, batches
 from firth.data.cache import Split
 from firth.data.corrupt import corrupted
-from firth.data.material import read_material
+from firth.data.material import Tokenizers, read_material, source_size, text_size
 from firth.data.randomness import number
 from firth.errors import FirthError
 from firth.families.causal import causal_model
-from firth.families.denoiser import TextToTextModel
+from firth.families.denoiser import DenoisingModel
 from firth.families.given import put_vectors
-from firth.families.labelling import LabelModel
+from firth.families.labelling import label_model
+from firth.families.labels import Labeller
 from firth.families.language import LanguageModel
 from firth.families.masked import MaskedModel
 from firth.families.order import Order
@@ -27,8 +28,9 @@ from firth.families.passes import require_trained
 from firth.families.permuted import PermutedModel
 from firth.families.replaced import ReplacedModel
 from firth.families.sentences import SentenceModel
-from firth.families.starting import start_from, start_tokenizer
-from firth.families.teaching import attach_teacher, begin_as, teacher_note, teacher_tokenizer
+from firth.families.starting import start_from, start_tokenizers
+from firth.families.teaching import attach_teacher, begin_as, teacher_note, teacher_tokenizers
+from firth.families.translating import TranslatingModel
 from firth.report.page import write_report
 from firth.runs import checkpoints
 from firth.runs.budget import parse
@@ -41,7 +43,7 @@ from firth.training.devices import Devices, devices, has_bf16, machine
 from firth.training.loop import Evaluation, Job, train
 from firth.types import Cursor, Term
 
-Model = LanguageModel | MaskedModel | LabelModel | SentenceModel
+Model = LanguageModel | MaskedModel | Labeller | SentenceModel
 # What a trained system can do is a matter of what it has learned.
 MODELS = {
     schema.Causal: causal_model,
@@ -49,21 +51,27 @@ MODELS = {
     schema.Masked: MaskedModel,
     schema.Distil: MaskedModel,
     schema.Replaced: ReplacedModel,
-    schema.Denoise: TextToTextModel,
+    schema.Written: TranslatingModel,
+    schema.Denoise: DenoisingModel,
     schema.Permuted: PermutedModel,
-    schema.Supervised: LabelModel,
+    schema.Supervised: label_model,
     schema.Contrastive: SentenceModel,
 }
 
 
 @dataclass(frozen=True)
 class Prepared:
-    """Text turned into batches, and a model to read them."""
+    """Text or pictures turned into batches, and a model to read them."""
 
     config: schema.Neural
-    tokenizer: Tokenizer
+    tokenizers: Tokenizers
     splits: dict[str, Split]
     system: System
+
+    @property
+    def tokenizer(self) -> Tokenizer | None:
+        """Of the text, or of what is written; none for pictures."""
+        return self.tokenizers.get("text")
 
     def batches(self, name: str) -> Batches:
         """Batches of a split as configured, in rows of the full length."""
@@ -79,7 +87,8 @@ class Prepared:
         return Staged(made, shares(steps, len(parts), config.train.accumulate))
 
     def _made(self, batching: schema.Batching, name: str, seed: int) -> Batches:
-        whole = batches(batching, self.splits[name], self.tokenizer.special, seed)
+        special = self.tokenizer.special if self.tokenizer else None
+        whole = batches(batching, self.splits[name], special, seed)
         return corrupted(whole, self.config.objective, self.tokenizer, seed)
 
 
@@ -143,7 +152,8 @@ def _begin(order: Order, run: Run) -> None:
     prepared = _prepare(order, order.config, None)
     if order.config.train.precision == "bf16" and not has_bf16():
         order.progress.say("note: this CPU has no bf16 instructions, so bf16 is emulated and slower than float32")
-    run.write_tokenizer("text", prepared.tokenizer)
+    for name, tokenizer in prepared.tokenizers.items():
+        run.write_tokenizer(name, tokenizer)
     pace = _pace(prepared) if needed(order.config.train) else None
     config = replace(order.config, train=resolve(order.config.train, prepared.batches("train"), pace))
     data = {
@@ -153,19 +163,21 @@ def _begin(order: Order, run: Run) -> None:
         **prepared.splits["train"].notes,
         **teacher_note(config),
     }
-    run.write_record(Record(order.preset, order.asked, config, {"text": prepared.tokenizer.hash}, data, machine()))
+    hashes = {name: tokenizer.hash for name, tokenizer in prepared.tokenizers.items()}
+    run.write_record(Record(order.preset, order.asked, config, hashes, data, machine()))
     count = sum(parameter.numel() for parameter in prepared.system.parameters())
     order.progress.say(f"{count:,} parameters, {config.train.budget}")
 
 
 def _prepare(order: Order, config: schema.Neural, run: Run | None) -> Prepared:
     say = order.progress.say if run is None else (lambda _: None)
-    ready = run.tokenizer("text") if run else start_tokenizer(config) or teacher_tokenizer(config)
-    tokenizer, splits = read_material(config, ready, order.cache, say)
+    ready = run.own_tokenizers() if run else start_tokenizers(config) or teacher_tokenizers(config)
+    tokenizers, splits = read_material(config, ready, order.cache, say)
+    tokenizer = tokenizers.get("text")
     if "valid" not in splits:
         raise FirthError("no validation text", do="set data.valid_share above 0, or give --valid")
     stages(config.batching)  # refused now rather than after the run has begun
-    system = build(config, tokenizer.size, len(splits["train"].names) or 2)
+    system = build(config, text_size(tokenizers), len(splits["train"].names) or 2, source_size(tokenizers))
     teacher = attach_teacher(system, config, tokenizer, run)
     if run is None or checkpoints.newest(run.path) is None:
         if teacher is not None:
@@ -174,7 +186,7 @@ def _prepare(order: Order, config: schema.Neural, run: Run | None) -> Prepared:
             say(start_from(system, config, tokenizer, splits["train"].names))
         if config.input.vectors:
             say(put_vectors(system, config.input, tokenizer))
-    return Prepared(config, tokenizer, splits, system)
+    return Prepared(config, tokenizers, splits, system)
 
 
 def _pace(prepared: Prepared) -> Pace:
@@ -231,12 +243,20 @@ class Validation:
         self.system, self.limit = prepared.system, prepared.config.train.evaluate_batches
         self.batches = prepared.batches("valid")
         self.model = MODELS[type(prepared.config.objective)](run, prepared.tokenizer, prepared.system)
+        self.judged = prepared.config.train.best == "quality"
+        if self.judged and not hasattr(self.model, "quality"):
+            do = "set train.best=loss"
+            raise FirthError("this model writes no texts that could be judged", where="train.best", do=do)
 
     def __call__(self) -> Evaluation:
         found = totals(self.system, self.batches, self.limit)
         loss = sum(term.weight * term.sum / term.count for term in found.values())
         told = found[self.system.objective.yardstick]
-        return Evaluation(loss, self.model.metric, self.model.figure(told.sum, told.count), self.model.sample())
+        value = self.model.figure(told.sum, told.count)
+        if self.judged:
+            quality = self.model.quality()
+            return Evaluation(loss, quality.name, quality.value, self.model.sample(), rank=-quality.value)
+        return Evaluation(loss, self.model.metric, value, self.model.sample())
 
 
 @torch.no_grad()
@@ -257,8 +277,9 @@ def totals(system: System, parts: Batches, limit: int = 0) -> dict[str, Term]:
 def load(run: Run) -> Model:
     """The trained model of a run."""
     require_trained(run, "trained weights")
-    record, tokenizer = run.record, run.tokenizer("text")
-    system = build(record.config, tokenizer.size, len(record.data.get("labels", ())) or 2)
+    record, tokenizers = run.record, run.own_tokenizers()
+    tokenizer, classes = tokenizers.get("text"), len(record.data.get("labels", ())) or 2
+    system = build(record.config, text_size(tokenizers), classes, source_size(tokenizers))
     note = load_model(run.weights, system, run.config_digest())
     if note["tokenizers"] != record.tokenizers:
         raise FirthError(

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import islice
 from pathlib import Path
 from typing import Any
 
@@ -13,12 +14,15 @@ from torch.nn import functional as F
 
 from firth.build import System
 from firth.config import schema
-from firth.data import examples
+from firth.data import examples, formats, sets
 from firth.data.batches.examples import belonging
 from firth.data.batching import context
 from firth.data.cache import default_cache
+from firth.data.corpus import Documents
 from firth.data.material import tokenise
-from firth.data.records import Pair
+from firth.data.records import Pair, Row
+from firth.data.sources import open_source
+from firth.data.tasks import UnfitError
 from firth.errors import FirthError
 from firth.families.labels import own_examples
 from firth.families.order import read_options
@@ -35,6 +39,7 @@ SIDES = ("left", "right")
 _AT_ONCE = 1024  # texts that are compared with all others at once
 _SAMPLED = 2000  # texts that uniformity is measured on
 _SHOWN = (("The man sleeps.", "A man is asleep."), ("The man sleeps.", "The capital of Sweden is Stockholm."))
+_TABLE = "give a table with two columns of texts"
 _SCORED = schema.TaskExamples(tasks=("similarity", "translation"))
 
 
@@ -86,17 +91,32 @@ class SentenceModel(TextModel):
     ) -> list[Score]:
         """Pairs with scores: how well cosines agree with them. Pairs that belong together: how often they find each
         other among all. Plain text: how evenly its vectors are spread."""
-        if text is None and isinstance(self.config.data, schema.Text):
-            found = self.documents(cache)
-            self.part(None, split, cache)  # refuses a split that there is not
-            return self._uniformity(list(found[split])[:_SAMPLED], split, found[split].key)
-        if text is None:
-            part = own_examples(self.run, split)
-        else:
-            part = examples.make("given", examples.named(text, _SCORED) if isinstance(text, str) else text)
+        found = self._plain(text, split, cache) if isinstance(self.config.data, schema.Text) else None
+        if found is not None:
+            return self._uniformity(list(islice(found, _SAMPLED)), split if text is None else "given", found.key)
+        part = own_examples(self.run, split) if text is None else self._pairs(text)
         if not part.examples or not isinstance(part.examples[0], Pair):
-            raise FirthError("no pairs of texts to score", where=part.name, do="give a table with two columns of texts")
+            raise FirthError("no pairs of texts to score", where=part.name, do=_TABLE)
         return self._agreement(part) + self._found(part, cache)
+
+    def _plain(self, text: str | Iterable[Pair] | None, split: str, cache: Path | None) -> Documents | None:
+        """Documents of plain text, the run's own or others; None for pairs."""
+        if text is None:
+            self.part(None, split, cache)  # refuses a split that there is not
+            return self.documents(cache)[split]
+        if not isinstance(text, str) or _holds_pairs(text):
+            return None
+        return Documents(open_source(text.split(","), self.config.data, (cache or default_cache()) / "spool"))
+
+    @staticmethod
+    def _pairs(text: str | Iterable[Pair]) -> examples.Split:
+        """Pairs of texts, from a file or set or from Python."""
+        if not isinstance(text, str):
+            return examples.make("given", text)
+        try:
+            return examples.make("given", examples.named(text, _SCORED))
+        except UnfitError as error:
+            raise FirthError("no pairs of texts in it", where=text, do=_TABLE) from error
 
     def _agreement(self, part: examples.Split) -> list[Score]:
         """Spearman and Pearson, where there are scores."""
@@ -171,3 +191,11 @@ class SentenceModel(TextModel):
         if "vector" in answer:
             return " ".join(f"{value:.6g}" for value in answer["vector"])
         return f"{answer['similarity']:.4f}"
+
+
+def _holds_pairs(name: str) -> bool:
+    """Whether a file is a table, or a set of pairs; anything else is plain text."""
+    if Path(name).is_file():
+        return formats.guess(name).holds in (Row, Pair)
+    found = sets.all_sets().get(name.partition(":")[0])
+    return name == examples.WORLD or (found is not None and found.task in _SCORED.tasks)

@@ -33,13 +33,19 @@ _SHOWN = 3  # tensors that an error names
 def inherit(config: schema.Neural, start: str) -> schema.Neural:
     """A preset for the network of a run: its sizes and kinds of layers, the preset's data, objective and training."""
     begun = _neural(start)
+    if begun.input.kind != config.batching.gives:
+        what = f"that run reads {begun.input.kind}, and here are {config.batching.gives} to be read"
+        raise FirthError(what, where=start, do="name a run of the same kind")
     config = suited(config, fitted(begun))
-    given = replace(begun.input, vectors="")  # the run has learned from them
+    given = replace(begun.input, vectors="") if begun.input.vectors else begun.input  # the run has learned from them
     network = {"tokenizer": begun.tokenizer, "input": given, "backbone": _backbone(config, begun)}
     found = replace(config, start=start, **network)
     lacks = "lacks" in Run.open(start).record.data  # imported without a head
-    if type(begun.objective) is type(config.objective) and type(begun.head) is type(config.head) and not lacks:
+    if alike(begun.objective, config.objective) and type(begun.head) is type(config.head) and not lacks:
         found = replace(found, head=begun.head)
+    if isinstance(begun.objective, schema.Written) and isinstance(config.objective, schema.Written):
+        marks = {name: getattr(begun.objective, name) for name in ("first", "opened")}
+        found = replace(found, objective=replace(config.objective, **marks))
     return found
 
 
@@ -50,13 +56,18 @@ def anew(config: schema.System) -> schema.System:
     return replace(config, train=replace(config.train, evaluate=0, save=0))
 
 
-def start_tokenizer(config: schema.Neural) -> Tokenizer | None:
-    """The tokenizer of the run to start from; with all special tokens where the task is another."""
+def start_tokenizers(config: schema.Neural) -> dict[str, Tokenizer]:
+    """The tokenizers of the run to start from, if there is one; with all special tokens where the task is another."""
     if not config.start:
-        return None
-    tokenizer = Run.open(config.start).tokenizer("text")
-    same = type(_neural(config.start).objective) is type(config.objective)
-    return tokenizer if same else tokenizer.with_specials()
+        return {}
+    found = Run.open(config.start).own_tokenizers()
+    same = alike(_neural(config.start).objective, config.objective)
+    return found if same else {name: tokenizer.with_specials() for name, tokenizer in found.items()}
+
+
+def alike(one: object, other: object) -> bool:
+    """Whether what serves one objective serves the other: the same, or one a special case of the other."""
+    return isinstance(one, type(other)) or isinstance(other, type(one))
 
 
 def start_from(system: System, config: schema.Neural, tokenizer: Tokenizer, labels: Sequence[str] = ()) -> str:
@@ -65,7 +76,7 @@ def start_from(system: System, config: schema.Neural, tokenizer: Tokenizer, labe
     run, begun = Run.open(config.start), _neural(config.start)
     require_trained(run, "trained weights")
     read_note(run.weights)  # refuses damaged ones
-    same = type(begun.objective) is type(config.objective)
+    same = alike(begun.objective, config.objective)
     parts = (*_NETWORK, *_TASK) if same else _NETWORK
     given = {name: tensor for name, tensor in read_tensors(run.weights).items() if name.startswith(parts)}
     wanted = system.state_dict()
@@ -148,7 +159,9 @@ def _backbone(config: schema.Neural, begun: schema.Neural) -> Any:
     return replace(_reaching(reaching, config), **own)
 
 
-def _reaching(stack: schema.Transformer, config: schema.Neural, room: int = 0) -> schema.Transformer:
+def _reaching(stack: Any, config: schema.Neural, room: int = 0) -> Any:
+    if not isinstance(stack, schema.Transformer):
+        return stack
     return replace(stack, context=max(stack.context, config.batching.length + room))
 
 

@@ -29,7 +29,9 @@ def edit_run(path: Path | str, out: Path | str, add: Iterable[str] = (), remove:
     require_trained(old, "trained weights")
     if new.path.exists() and (not new.path.is_dir() or any(new.path.iterdir())):
         raise FirthError("this folder has other things in it", where=out, do="choose an empty or a new one with --out")
-    tokenizer = old.tokenizer(STREAM)
+    tokenizer = old.vocabulary()
+    if tokenizer is None:
+        raise FirthError("this run reads no text, so it has no tokenizer", where=path, do="name another run")
     edited = edit(tokenizer, add, remove)
     config = old.record.config
     before = build(config, tokenizer.size)
@@ -55,7 +57,7 @@ def vocabulary_axes(config: schema.Neural) -> dict[str, int]:
 
 def unpadded(config: schema.Neural) -> schema.Neural:
     """The configuration with a row for each token and no more."""
-    return replace(config, input=replace(config.input, rows=0))
+    return replace(config, input=replace(config.input, rows=0)) if config.input.rows else config
 
 
 def moved(state: Mapping[str, Tensor], rows: Sequence[Sequence[int]], axes: Mapping[str, int]) -> dict[str, Tensor]:

@@ -36,9 +36,9 @@ def follow(config: schema.Neural, teacher: str) -> schema.Neural:
     )
 
 
-def teacher_tokenizer(config: schema.Neural) -> Tokenizer | None:
+def teacher_tokenizers(config: schema.Neural) -> dict[str, Tokenizer]:
     """The tokenizer of the teacher, if there is to be one."""
-    return _run(config.objective.teacher).tokenizer("text") if isinstance(config.objective, schema.Distil) else None
+    return _run(config.objective.teacher).own_tokenizers() if isinstance(config.objective, schema.Distil) else {}
 
 
 def teacher_note(config: schema.Neural) -> dict[str, str]:

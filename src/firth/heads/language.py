@@ -10,6 +10,7 @@ from torch.nn import functional as F
 
 from firth.config import schema
 from firth.nn.feedforward import ACTIVATIONS
+from firth.nn.letters import LetterWriter
 from firth.nn.linear import Turned, linear
 from firth.nn.loss import linear_cross_entropy, linear_surprise
 from firth.nn.norm import LayerNorm
@@ -43,6 +44,7 @@ class LanguageHead(nn.Module):
         self.bias = nn.Parameter(torch.zeros(vocabulary)) if config.bias else None
         self.scale = 1 / math.sqrt(width) if config.scaled else 1.0
         self.turned = Turned()
+        self.letters = LetterWriter(config.letters, width) if config.letters else None
         self.project: nn.Module = nn.Identity()
         if config.transform:
             self.project = Transform(width, out, config)
@@ -56,6 +58,14 @@ class LanguageHead(nn.Module):
         if len(told) < len(weights):  # what is not predicted costs nothing
             states, values, weights = (part.index_select(0, told) for part in (states, values, weights))
         return linear_cross_entropy(self.before(states), self.matrix(table), self.bias, values, weights)
+
+    def above_mean(self, states: Tensor, target: Target, table: Tensor | None) -> Tensor:
+        """The sum of weight × (the value's score - mean of all scores): what label smoothing adds, over its share."""
+        matrix, values, states = self.matrix(table), target.values.flatten(), self.before(states).flatten(0, -2)
+        scores = ((F.embedding(values, matrix) - matrix.mean(0)) * states).sum(-1)
+        if self.bias is not None:
+            scores = scores + self.bias[values] - self.bias.mean()
+        return (scores * target.weight.flatten()).sum()
 
     def surprises(self, states: Tensor, values: Tensor, table: Tensor | None) -> Tensor:
         """-log p(value) at every position (batch, time), without gradients."""

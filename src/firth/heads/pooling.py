@@ -9,6 +9,7 @@ from torch.nn import functional as F
 from firth.config import schema
 
 SPREAD = 0.02  # of the start values
+BENDS = {"tanh": torch.tanh, "gelu": F.gelu, "relu": F.relu}
 
 
 def pool(states: Tensor, mask: Tensor, how: str) -> Tensor:
@@ -25,18 +26,19 @@ class ClassHead(nn.Module):
 
     def __init__(self, config: schema.ClassHead, classes: int, width: int, table_width: int):
         super().__init__()
-        self.how, self.dropout = config.pool, config.dropout
+        self.how, self.dropout, self.bend = config.pool, config.dropout, BENDS[config.activation]
         self.layer = nn.Linear(width, width) if config.layer else None
-        self.classify = nn.Linear(width, classes)
+        self.classify = nn.Linear(width, classes, bias=config.bias)
         for part in (self.layer, self.classify):
             if part is not None:
                 nn.init.normal_(part.weight, std=SPREAD)
-                nn.init.zeros_(part.bias)
+                if part.bias is not None:
+                    nn.init.zeros_(part.bias)
 
     def forward(self, states: Tensor, mask: Tensor) -> Tensor:
         """states (batch, time, width) -> scores (batch, classes)."""
         found = pool(states, mask, self.how)
-        found = found if self.layer is None else self.layer(found).tanh()
+        found = found if self.layer is None else self.bend(self.layer(found))
         return self.classify(F.dropout(found, self.dropout, self.training))
 
 

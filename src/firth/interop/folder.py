@@ -52,6 +52,11 @@ def read(path: Path) -> Folder:
     return Folder(path, config, tensors, asked)
 
 
+def beside(path: Path, name: str) -> Fields | None:
+    """Another file of values in the folder, if it is there."""
+    return Fields(_values(path / name), path / name) if (path / name).is_file() else None
+
+
 def _values(path: Path) -> dict[str, Any]:
     try:
         found = json.loads(path.read_bytes())

@@ -3,26 +3,30 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
 import torch
 from torch import Tensor
 
-from firth.build import build
+from firth.build import System, build
 from firth.config import schema
 from firth.errors import FirthError, unknown
 from firth.interop import folder
 from firth.interop.folder import Folder
-from firth.interop.steps import Step, bring, give
-from firth.interop.table import Table, settle
+from firth.interop.labels import read_labels
+from firth.interop.pictures import FILE as PIXELS
+from firth.interop.pictures import read_pixels
+from firth.interop.steps import Step, Steps, bring, give
+from firth.interop.table import Table, steps_of, unread
 from firth.interop.tables import TABLES
 from firth.text import files as token_files
 from firth.text.tokenizer import Tokenizer
 
 _OLD = {".gamma": ".weight", ".beta": ".bias"}  # of norms, in files of the first years
 _SHOWN = 4  # tensors that an error names
+_PADDED = 256  # rows that tables are often padded by
 _SENTINELS = 100  # that T5's tokenizer adds to its SentencePiece model
 
 
@@ -32,8 +36,9 @@ class Foreign:
 
     table: Table
     config: schema.Neural
-    tokenizer: Tokenizer
+    tokenizer: Tokenizer | None  # none for pictures
     tensors: Mapping[str, Tensor]
+    labels: tuple[str, ...]  # that it tells, if it does
     notes: tuple[str, ...]
     asked: str  # digest of what it was made of
 
@@ -44,14 +49,21 @@ def fetch(path: Path) -> Foreign:
     table = _table(found)
     theirs = clean(table, found.tensors, path)
     config = table.read(found.config, frozenset(theirs))
-    rows = found.config.whole("vocab_size", 0)
-    notes = compare(table, config, rows, theirs, path)
-    tokenizer, more = _tokenizer(path, config, rows)
-    ours, more_notes = _whole(bring(table.steps(settle(config)), theirs), config, tokenizer.size)
+    labels = read_labels(found.config) if isinstance(config.head, schema.ClassHead) else ()
+    reads = not isinstance(config.tokenizer, schema.NoTokenizer)
+    sizes = (found.config.whole("vocab_size", 0) if reads else 0, len(labels) or 2)
+    steps = steps_of(table, config, unread(table, found.config))
+    notes = compare(table, steps, lambda: build(config, *sizes), theirs, path)
+    ours = bring(steps, theirs)
+    if not reads:
+        given, more = read_pixels(config.input, folder.beside(path, PIXELS))
+        return Foreign(table, replace(config, input=given), None, ours, labels, (*notes, *more), found.asked)
+    tokenizer, more = _tokenizer(path, config, sizes[0])
+    ours, more_notes = _whole(ours, lambda size: build(config, size, sizes[1]), tokenizer.size)
     about = schema.Tokenizer(model=tokenizer.kind, size=max(16, tokenizer.size))
-    wide = rows if rows > tokenizer.size else 0
+    wide = sizes[0] if sizes[0] > tokenizer.size else 0
     config = replace(config, tokenizer=about, input=replace(config.input, rows=wide))
-    return Foreign(table, config, tokenizer, ours, (*notes, *more, *more_notes), found.asked)
+    return Foreign(table, config, tokenizer, ours, labels, (*notes, *more, *more_notes), found.asked)
 
 
 def _table(found: Folder) -> Table:
@@ -95,11 +107,13 @@ def _present(name: str) -> str:
     return name
 
 
-def compare(table: Table, config: schema.Neural, rows: int, theirs: dict[str, Tensor], where: object) -> list[str]:
-    """Refuse tensors that are missing, surplus or of another shape; leave out what is known to serve nothing here."""
+def compare(
+    table: Table, steps: Steps, make: Callable[[], System], theirs: dict[str, Tensor], where: object
+) -> list[str]:
+    """Refuse tensors that are missing, surplus, of another shape or no numbers of weights; leave out what is known to
+    serve nothing here."""
     with torch.device("meta"):
-        ours = build(config, rows).state_dict()
-    steps = table.steps(settle(config))
+        ours = make().state_dict()
     wanted = {name: tuple(tensor.shape) for name, tensor in give(steps, ours).items()}
     needed = {name for step in steps if isinstance(step, Step) for name in step.theirs}
     missing = [f"{name} {shape} is missing" for name, shape in wanted.items() if name in needed - theirs.keys()]
@@ -115,13 +129,25 @@ def compare(table: Table, config: schema.Neural, rows: int, theirs: dict[str, Te
     if wrong:
         do = "is config.json of the same model? Heads for other tasks cannot be read"
         raise FirthError(f"the weights are not those of this {table.title}: {_listed(wrong)}", where=where, do=do)
+    bad = [found for name in wanted if name in theirs and (found := _spoiled(name, theirs[name]))]
+    if bad:
+        do = "fetch the weights again, or save them again as floating-point numbers"
+        raise FirthError(f"no weights to use: {_listed(bad)}", where=where, do=do)
     return [f"left out, since nothing here reads it: {_listed(left)}"] if left else []
 
 
-def _grown(ours: dict[str, Tensor], config: schema.Neural, size: int) -> dict[str, Tensor]:
+def _spoiled(name: str, tensor: Tensor) -> str:
+    """What is wrong with the numbers of a tensor, if anything."""
+    if not tensor.is_floating_point():
+        return f"{name} has numbers of type {str(tensor.dtype).removeprefix('torch.')}"
+    bad = int((~tensor.isfinite()).sum())
+    return f"{name} has {bad:,} of {tensor.numel():,} numbers that are not finite" if bad else ""
+
+
+def _grown(ours: dict[str, Tensor], make: Callable[[int], System], size: int) -> dict[str, Tensor]:
     """Tables with a row for each token; tokens that were added get the mean of the others."""
     with torch.device("meta"):
-        wanted = build(config, size).state_dict()
+        wanted = make(size).state_dict()
     found = dict(ours)
     for name, tensor in ours.items():
         more = wanted[name].shape[0] - tensor.shape[0] if tensor.shape[1:] == wanted[name].shape[1:] else 0
@@ -131,14 +157,14 @@ def _grown(ours: dict[str, Tensor], config: schema.Neural, size: int) -> dict[st
     return found
 
 
-def _whole(ours: dict[str, Tensor], config: schema.Neural, size: int) -> tuple[dict[str, Tensor], list[str]]:
+def _whole(ours: dict[str, Tensor], make: Callable[[int], System], size: int) -> tuple[dict[str, Tensor], list[str]]:
     """All tensors of the system; those of an objective's own that the folder lacks have their start values."""
-    found = _grown(ours, config, size)
+    found = _grown(ours, make, size)
     with torch.device("meta"):
-        lacking = sorted(build(config, size).state_dict().keys() - found.keys())
+        lacking = sorted(make(size).state_dict().keys() - found.keys())
     if not lacking:
         return found, []
-    start = build(config, max(size, len(ours["input.weight"]))).state_dict()
+    start = make(max(size, len(ours["input.weight"]))).state_dict()
     return found | {name: start[name] for name in lacking}, [f"{len(lacking)} tensors start anew: {_listed(lacking)}"]
 
 
@@ -156,11 +182,14 @@ def _tokenizer(path: Path, config: schema.Neural, rows: int) -> tuple[Tokenizer,
     if found.size > rows:
         what = f"the tokenizer has {found.size:,} tokens, and the table of vectors {rows:,} rows"
         raise FirthError(what, where=path, do="put the tokenizer of this model there")
+    few = rows - found.size > max(_PADDED, rows // 10)
+    told = f"the tokenizer has {found.size:,} tokens, and the table {rows:,} rows: is it this model's?"
+    notes = [told] if few else []
     objective = config.objective
     spans = isinstance(objective, schema.Denoise) and "spans" in objective.noise
     if spans and not found.sentinels and found.size + _SENTINELS <= rows:
         found = found.with_sentinels(_SENTINELS)
-    notes = ["the tokenizer has no tokens that mark gaps"] if spans and not found.sentinels else []
+    notes += ["the tokenizer has no tokens that mark gaps"] if spans and not found.sentinels else []
     lacking = [role for role in _roles(objective) if getattr(found.special, role) is None]
     if not lacking:
         return found, notes
@@ -173,4 +202,6 @@ def _roles(objective: object) -> tuple[str, ...]:
     """The special tokens that an objective cannot do without."""
     if isinstance(objective, schema.Denoise):
         return (objective.first, "end", *(("start",) if objective.opened else ()))
+    if isinstance(objective, schema.Supervised):
+        return ("cls", "sep", "end")
     return ("start", "end") if isinstance(objective, schema.Causal) else ("cls", "sep", "mask", "end")

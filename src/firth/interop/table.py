@@ -10,7 +10,7 @@ from firth.build import MARKS, fitted
 from firth.config import schema
 from firth.errors import FirthError
 from firth.interop.fields import Fields
-from firth.interop.steps import Steps
+from firth.interop.steps import Drop, Steps
 from firth.nn.axial import grid
 
 Names = frozenset[str]
@@ -18,7 +18,7 @@ _TOKENS = 4096  # of a batch
 LENGTH = 512  # tokens of the rows that an imported model reads, if it can read so many
 # What decides how a network learns but not what it says, or what config.json does not tell.
 _FREE = {"spread", "dropout", "attention_dropout", "vectors", "frozen", "rows", "context", "window_grows"}
-_FREE |= {"memory", "kernel", "central"}
+_FREE |= {"memory", "kernel", "central", "mean", "deviation"}
 
 
 @dataclass(frozen=True)
@@ -33,15 +33,34 @@ class Table:
     steps: Callable[[schema.Neural], Steps]
     fits: Callable[[schema.Neural], bool]  # whether a run with such an objective is written so, if nothing is said
     backbone: type = schema.Transformer
+    input: type = schema.TokenInput
     body: str = ""  # what begins the names of all but the heads; folders of the body alone leave it out
     output: str = ""  # the output matrix, if it is not the input's
     tied: Mapping[str, str] = field(default_factory=dict)  # names of tensors that are others again
     ignored: tuple[str, ...] = ()  # patterns of names of what serves nothing here
+    # the table of places, if they are counted from the number of the padding token on (RoBERTa): a row's first token
+    # stands at the one after it, and nothing reads those before
+    counted: str = ""
 
 
 def takes(table: Table, config: schema.Neural) -> bool:
-    """Whether the family has such a backbone and such an objective at all."""
-    return isinstance(config.backbone, table.backbone) and isinstance(config.objective, table.objectives)
+    """Whether the family has such an input, such a backbone and such an objective at all."""
+    parts = ((config.input, table.input), (config.backbone, table.backbone), (config.objective, table.objectives))
+    return all(isinstance(part, kind) for part, kind in parts)
+
+
+def unread(table: Table, fields: Fields) -> int:
+    """Rows of places before the first that is read."""
+    return fields.count("pad_token_id", 1) + 1 if table.counted else 0
+
+
+def steps_of(table: Table, config: schema.Neural, rows: int) -> Steps:
+    """The family's steps, where so many rows of places are not read."""
+    found = table.steps(settle(config))
+    if not rows:
+        return found
+    drop = Drop(rows)
+    return [replace(step, changes=(*step.changes, drop)) if table.counted in step.theirs else step for step in found]
 
 
 def settle(config: schema.Neural) -> schema.Neural:
@@ -129,6 +148,16 @@ def framed(backbone: schema.Transformer, most: int = LENGTH, pairs: str = "none"
     """Rows for a model that reads both ways."""
     length = min(backbone.context, most)
     return schema.Framed(rows=max(1, _TOKENS // length), length=length, pairs=pairs)
+
+
+def labelling(
+    given: schema.TokenInput, backbone: schema.Transformer, head: schema.ClassHead, frame: str = "first"
+) -> schema.Neural:
+    """A model that labels texts."""
+    length = min(backbone.context, LENGTH)
+    rows = schema.Joined(rows=max(1, _TOKENS // length), length=length, frame=frame)
+    found = neural(rows, given, backbone, head, schema.Supervised())
+    return replace(found, data=schema.TaskExamples(text=()))
 
 
 def denoising(

@@ -54,6 +54,11 @@ class Block(nn.Module):
             x = self.cross(x, scene)
         return self.feedforward(x)
 
+    def looks(self, x: Tensor, scene: Scene) -> Tensor:
+        """How much each token takes from each of the source (batch, heads, time, source)."""
+        x = self.attention(x, self.given(x, scene))
+        return self.cross.inner.weights(self.cross.before(x), scene)
+
     def given(self, x: Tensor, scene: Scene) -> Scene:
         """The scene with what keys and values are made of, where they are not those of all of x: of its first tokens
         (two streams), with what is remembered before them."""

@@ -7,11 +7,15 @@ from torch import Tensor, nn
 from torch.nn import functional as F
 
 from firth.config.schema import TokenInput
+from firth.nn.letters import LetterReader
+from firth.text.letters import PAD
 from firth.types import Tokens
 
 
 class TokenEmbedding(nn.Module):
     """A vector per token. Its `weight` (vocabulary, width) may be the table of a tied head."""
+
+    streams: tuple[str, ...] = ()  # that it reads: whichever the backbone asks for
 
     def __init__(self, config: TokenInput, vocabulary: int, width: int):
         super().__init__()
@@ -23,10 +27,19 @@ class TokenEmbedding(nn.Module):
 
         self.weight = table(vocabulary)
         self.segments = table(config.segments) if config.segments else None
+        self.letters = LetterReader(config.letters, width) if config.letters else None
+
+    def read(self, tokens: Tokens) -> tuple[Tensor, Tokens]:
+        """What a backbone takes: vectors, and the tokens they stand for."""
+        return self(tokens), tokens
 
     def forward(self, tokens: Tokens) -> Tensor:
         """tokens (batch, time) -> vectors (batch, time, width)."""
         found = F.embedding(tokens.ids, self.weight)
+        if self.letters is not None and tokens.letters is not None:
+            spelled = tokens.letters[..., 0] != PAD
+            if spelled.any():
+                found = found.masked_scatter(spelled[..., None], self.letters(tokens.letters[spelled]))
         if self.segments is not None:  # text that is no pair is all of the first kind
             kind = torch.zeros_like(tokens.ids) if tokens.segment is None else tokens.segment
             found = found + F.embedding(kind.clamp(max=len(self.segments) - 1), self.segments)  # RoBERTa has one kind

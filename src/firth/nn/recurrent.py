@@ -8,6 +8,7 @@ from typing import Any, NamedTuple
 import torch
 from torch import Tensor, nn
 from torch.nn import functional as F
+from torch.nn.utils.rnn import pack_padded_sequence, pad_packed_sequence
 
 from firth.config.schema import Recurrent
 from firth.errors import FirthError
@@ -63,14 +64,17 @@ class RecurrentLayers(nn.Module):
             return {name: getattr(self, f"start_{name}").repeat(rows, 1, 1) for name in self.shapes}
         return {name: torch.zeros(rows, *shape, device=device) for name, shape in self.shapes.items()}
 
-    def forward(self, x: Tensor, live: Mapping[str, Tensor]) -> tuple[Tensor, dict[str, Tensor]]:
-        """x (batch, time, input width), live (batch, depth, width) by name -> states, new live."""
+    def forward(
+        self, x: Tensor, live: Mapping[str, Tensor], lengths: Tensor | None = None
+    ) -> tuple[Tensor, dict[str, Tensor]]:
+        """x (batch, time, input width), live (batch, depth, width) by name -> states, new live. Given their lengths,
+        rows end where their own tokens do, in both directions."""
         # oneDNN wants one type for all of its inputs; what is carried stays in its own type
         device, config = x.device.type, self.config
         low = torch.get_autocast_dtype(device) if torch.is_autocast_enabled(device) else x.dtype
         ends: list[tuple[Tensor, ...]] = []
         for layer in range(config.depth):
-            states, end = self._layer(layer, x.to(low), live, low)
+            states, end = self._layer(layer, x.to(low), live, low, lengths)
             states = states + x if config.residual and states.shape == x.shape else states
             x = _dropout(states, config.dropout, self.training, config.locked)
             ends.append(end)
@@ -78,18 +82,30 @@ class RecurrentLayers(nn.Module):
         return x, {name: torch.cat(parts).transpose(0, 1).to(live[name].dtype) for name, parts in carried}
 
     def _layer(
-        self, layer: int, x: Tensor, live: Mapping[str, Tensor], low: torch.dtype
+        self, layer: int, x: Tensor, live: Mapping[str, Tensor], low: torch.dtype, lengths: Tensor | None
     ) -> tuple[Tensor, tuple[Tensor, ...]]:
         """One layer: its states, and what it carries on (directions, batch, width)."""
         both = self.config.directions != "left"
         span = slice(layer * (1 + both), (layer + 1) * (1 + both))
         begin = [live[name][:, span].to(low).transpose(0, 1).contiguous() for name in self.cell.carried]
         weights = [weight for end in ("", "_reverse")[: 1 + both] for weight in self._weights(f"l{layer}{end}")]
-        given = begin if len(begin) > 1 else begin[0]
-        states, *end = self.cell.run(x, given, weights, True, 1, 0.0, self.training, both, True)
+        states, *end = self._run(x, begin, weights, lengths)
         if self.config.directions == "averaged":
             states = torch.stack(states.chunk(2, -1)).mean(0)
         return states, tuple(end)
+
+    def _run(self, x: Tensor, begin: list[Tensor], weights: list[Tensor], lengths: Tensor | None) -> tuple[Tensor, ...]:
+        """States (batch, time, width) and what is carried on, of rows of one length or of their own lengths."""
+        both = self.config.directions != "left"
+        if lengths is None:
+            given = begin if len(begin) > 1 else begin[0]
+            return self.cell.run(x, given, weights, True, 1, 0.0, self.training, both, True)
+        packed = pack_padded_sequence(x, lengths.cpu(), batch_first=True, enforce_sorted=False)
+        begin = [part.index_select(1, packed.sorted_indices) for part in begin]  # longest row first
+        given = begin if len(begin) > 1 else begin[0]
+        data, *end = self.cell.run(packed.data, packed.batch_sizes, given, weights, True, 1, 0.0, self.training, both)
+        states, _ = pad_packed_sequence(packed._replace(data=data), batch_first=True, total_length=x.shape[1])
+        return states, *(part.index_select(1, packed.unsorted_indices) for part in end)
 
     def _weights(self, place: str) -> list[Tensor]:
         """Those of a layer, the recurrent ones with dropout (Merity et al. 2018)."""

@@ -6,13 +6,14 @@ from firth.config import schema
 from firth.errors import FirthError
 
 
-def require(config: schema.Neural, head: type, batching: type) -> None:
+def require(config: schema.Neural, head: type, *batching: type) -> None:
     """Refuse parts that do not belong to the objective, and a token that stands for a text without seeing it."""
     kind = config.objective.kind
-    for name, wanted in (("head", head), ("batching", batching)):
+    for name, wanted in (("head", (head,)), ("batching", batching)):
         if not isinstance(getattr(config, name), wanted):
-            what = f"the objective {kind} needs {name}.kind = {wanted.kind}"
-            raise FirthError(what, where=name, do=f"set {name}.kind={wanted.kind}")
+            kinds = " or ".join(each.kind for each in wanted)
+            what = f"the objective {kind} needs {name}.kind = {kinds}"
+            raise FirthError(what, where=name, do=f"set {name}.kind={wanted[0].kind}")
     backbone = config.backbone
     if isinstance(backbone, schema.EncoderDecoder):
         do = "start from a run of one stack, such as bert or gpt"

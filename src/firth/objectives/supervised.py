@@ -1,4 +1,4 @@
-"""Say the label of a text, or of two."""
+"""Say the label of a text, of two, or of a picture."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ class Supervised(nn.Module):
 
     def __init__(self, config: schema.Neural, width: int):
         super().__init__()
-        require(config, schema.ClassHead, schema.Joined)
+        require(config, schema.ClassHead, schema.Joined, schema.Pictured)
 
     def counts(self, batch: Batch) -> dict[str, float]:
         """How much each term of the loss is to be divided by, known before the forward pass."""

@@ -7,15 +7,19 @@ from dataclasses import dataclass
 from firth.config.schema import System
 from firth.errors import unknown
 from firth.presets import (
+    alignment,
     classifiers,
     denoising,
     finetuned,
+    gpt,
     longformer,
     memory,
     ngram,
+    pictures,
     recurrent,
     reformer,
     transformer,
+    translation,
     vectors,
 )
 
@@ -60,6 +64,18 @@ PRESETS: dict[str, Preset] = {
         transformer.GPT_SIZES,
         "plain text",
         "Vaswani et al. 2017; Radford et al. 2019",
+    ),
+    "gpt-1": Preset(
+        "the first GPT: norms after each part, learned places, 512 tokens",
+        gpt.GPT_ONE_SIZES,
+        "plain text",
+        "Radford et al. 2018",
+    ),
+    "gpt-2": Preset(
+        "the second: norms before each part, bytes, 1024 tokens, three of the paper's sizes",
+        gpt.GPT_TWO_SIZES,
+        "plain text",
+        "Radford et al. 2019",
     ),
     "bert": Preset(
         "Transformer that reads both ways and fills gaps",
@@ -112,6 +128,42 @@ PRESETS: dict[str, Preset] = {
         "plain text",
         "Raffel et al. 2020; Shazeer 2020",
     ),
+    "seq2seq-lstm": Preset(
+        "translator of two LSTMs, the second knowing only the last state of the first",
+        translation.LSTM_SIZES,
+        "pairs of texts",
+        "Sutskever et al. 2014",
+    ),
+    "bahdanau": Preset(
+        "translator of two GRUs; the second looks at what the first has read both ways",
+        translation.BAHDANAU_SIZES,
+        "pairs of texts",
+        "Bahdanau et al. 2015",
+    ),
+    "luong": Preset(
+        "translator of two LSTMs; the second looks at what the first has read, and feeds on what it saw",
+        translation.LUONG_SIZES,
+        "pairs of texts",
+        "Luong et al. 2015",
+    ),
+    "transformer-mt": Preset(
+        "translator of two Transformers",
+        translation.TRANSFORMER_SIZES,
+        "pairs of texts",
+        "Vaswani et al. 2017",
+    ),
+    "hybrid-mt": Preset(
+        "translator of words that reads and spells rare ones by letters",
+        translation.HYBRID_SIZES,
+        "pairs of texts",
+        "Luong and Manning 2016",
+    ),
+    "pointer-summary": Preset(
+        "network that writes summaries and may copy words",
+        translation.POINTER_SIZES,
+        "pairs of texts",
+        "See et al. 2017",
+    ),
     "text-to-text": Preset(
         "T5 that learns tasks: a text is read, its answer is written",
         denoising.TEXT_TO_TEXT_SIZES,
@@ -141,6 +193,30 @@ PRESETS: dict[str, Preset] = {
         reformer.SIZES,
         "plain text",
         "Kitaev et al. 2020",
+    ),
+    "ibm-1": Preset(
+        "links between the words of translations, whatever their places",
+        alignment.IBM_1,
+        "pairs of texts",
+        "Brown et al. 1993",
+    ),
+    "ibm-2": Preset(
+        "links between the words of translations, with a table of places for each pair of lengths",
+        alignment.IBM_2,
+        "pairs of texts",
+        "Brown et al. 1993",
+    ),
+    "fast-align": Preset(
+        "links between the words of translations, near the diagonal",
+        alignment.DIAGONAL,
+        "pairs of texts",
+        "Dyer et al. 2013",
+    ),
+    "hmm-aligner": Preset(
+        "links between the words of translations, each place near the one before; both directions agree",
+        alignment.HMM,
+        "pairs of texts",
+        "Vogel et al. 1996; Och and Ney 2003; Liang et al. 2006",
     ),
     "skipgram": Preset(
         "word vectors: each word predicts its neighbours", vectors.SKIP_GRAM, "plain text", "Mikolov et al. 2013"
@@ -183,6 +259,12 @@ PRESETS: dict[str, Preset] = {
         finetuned.GPT_CLASSIFIER_SIZES,
         "labelled texts",
         "Radford et al. 2018",
+    ),
+    "vit": Preset(
+        "labels of pictures by a Transformer that reads them patch by patch",
+        pictures.VIT_SIZES,
+        "labelled pictures",
+        "Dosovitskiy et al. 2021",
     ),
     "sentence-encoder": Preset(
         "vectors of texts: those that belong together near each other, the others of the batch far",

@@ -13,6 +13,7 @@ from firth.config.schema import (
     LanguageHead,
     Neural,
     Optimizer,
+    Pairs,
     Prefix,
     Replaced,
     Schedule,
@@ -138,8 +139,8 @@ TEXT_TO_TEXT_SIZES = {
     name: replace(
         size,
         data=TaskTexts(text=("world",)),
-        batching=Written(tokens=size.batching.tokens, length=size.batching.length),
-        objective=replace(size.objective, noise=("none",)),
+        batching=Pairs(tokens=size.batching.tokens, length=size.batching.length),
+        objective=Written(first=size.objective.first),
     )
     for name, size in T5_SIZES.items()
 }

@@ -13,12 +13,10 @@ from firth.config.schema import (
     Supervised,
     TaskExamples,
     Text,
-    TokenInput,
-    Tokenizer,
     Train,
-    Transformer,
     VectorHead,
 )
+from firth.presets.gpt import GPT_ONE_BASE
 from firth.presets.transformer import BERT_BASE, BERT_LARGE, BERT_SMALL, BERT_TINY, GPT_SMALL, GPT_TINY
 
 _TRAIN = Train(
@@ -47,9 +45,10 @@ def _labelling(base: Neural, length: int, train: Train, pool: str = "first") -> 
 
 
 def _leftwards(base: Neural) -> Neural:
-    """The same for a network whose tokens see those before them: the last one stands for the text (GPT-1)."""
+    """The same for a network whose tokens see those before them: the last one stands for the text, and one matrix
+    gives the scores (GPT-1)."""
     batching = replace(base.batching, frame="last")
-    return replace(base, batching=batching, head=ClassHead(pool="last", layer=False))
+    return replace(base, batching=batching, head=ClassHead(pool="last", layer=False, bias=False))
 
 
 # As Devlin et al. 2019 fine-tune, the state of [CLS] standing for the text. In sizes that may also be trained from
@@ -61,16 +60,10 @@ CLASSIFIER_SIZES = {
     "base": _labelling(BERT_BASE, 128, _trained(3e-5, "3 epochs", 100)),
     "large": _labelling(BERT_LARGE, 128, _trained(2e-5, "3 epochs", 100)),
 }
-_GPT_ONE = replace(  # Radford et al. 2018
-    GPT_SMALL,
-    tokenizer=Tokenizer(model="bpe", size=40_000, lower="yes"),
-    input=TokenInput(spread=0.05),
-    backbone=Transformer(width=768, depth=12, heads=12, norm_at="post", positions="learned"),
-)
 GPT_CLASSIFIER_SIZES = {
     "small": _leftwards(_labelling(GPT_SMALL, 128, _trained(3e-4, "5 epochs", 100))),
     "tiny": _leftwards(_labelling(GPT_TINY, 64, _trained(1e-3, "60s", 30))),
-    "base": _leftwards(_labelling(_GPT_ONE, 512, _trained(6.25e-5, "3 epochs", 100))),
+    "base": _leftwards(_labelling(GPT_ONE_BASE, 512, _trained(6.25e-5, "3 epochs", 100))),
 }
 
 

@@ -49,7 +49,17 @@ def _with(**change: object) -> dict[str, Neural]:
 
 
 GRU_SIZES = _with(cell="gru")
-RNN_SIZES = _with(cell="tanh", orthogonal=True)
+
+
+def _around(size: Neural) -> Neural:
+    """Two simple layers learn slowly without a way around them, and hardly at the LSTM's rate: 800 steps of the small
+    size on Penn Treebank leave a validation perplexity of 694 as the LSTM is trained, and of 263 so."""
+    train = replace(size.train, optimizer=replace(size.train.optimizer, rate=2e-3))
+    return replace(size, backbone=replace(size.backbone, residual=True), train=train)
+
+
+_RNN = _with(cell="tanh", orthogonal=True)
+RNN_SIZES = {name: _around(size) if size.backbone.depth > 1 else size for name, size in _RNN.items()}
 WINDOW_SIZES = {
     name: replace(size, backbone=Window(words=5, width=size.backbone.width, dropout=size.backbone.dropout))
     for name, size in LSTM_SIZES.items()

@@ -54,7 +54,7 @@ class Record:
             raise FirthError(error.what, where=where, do=_DAMAGED) from None
         if not all(isinstance(part, dict) for part in (record.tokenizers, record.data, record.machine)):
             raise FirthError("damaged", where=where, do=_DAMAGED)
-        if "text" not in record.tokenizers or not {"splits", "byte_counts"} <= set(record.data):
+        if not {"splits", "byte_counts"} <= set(record.data):
             raise FirthError("damaged: its entries are incomplete", where=where, do=_DAMAGED)
         return record
 
@@ -120,9 +120,17 @@ class Run:
             tokenizer = Tokenizer.load(path)
         except FirthError as error:
             raise FirthError(error.what, where=path, do=_DAMAGED) from None
-        if tokenizer.hash != self.record.tokenizers[stream]:
+        if tokenizer.hash != self.record.tokenizers.get(stream):
             raise FirthError("not the tokenizer this model was trained with", where=path, do=_DAMAGED)
         return tokenizer
+
+    def own_tokenizers(self) -> dict[str, Tokenizer]:
+        """The tokenizers of all its streams."""
+        return {stream: self.tokenizer(stream) for stream in self.record.tokenizers}
+
+    def vocabulary(self) -> Tokenizer | None:
+        """The tokenizer of the text; None where none is read."""
+        return self.tokenizer("text") if self.record.tokenizers else None
 
     def scores(self) -> list[dict[str, Any]]:
         """The signed scores so far."""

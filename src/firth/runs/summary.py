@@ -24,12 +24,13 @@ def summary(path: Path | str) -> dict[str, Any]:
     valid = [line for line in lines if line.get("split") == "valid" and {"loss", "metric", "value"} <= set(line)]
     best = min(valid, key=lambda line: line["loss"], default=None)
     tokens = sum(line.get("tokens", 0) for line in lines)
+    vocabulary = run.vocabulary()
     return {
         "run": str(run.path),
         "preset": record.preset,
         "state": _state(run),
         "parameters": parameters(run.weights) if run.is_trained else None,
-        "vocabulary": f"{run.tokenizer('text').size} ({run.tokenizer('text').kind})",
+        "vocabulary": f"{vocabulary.size} ({vocabulary.kind})" if vocabulary else None,
         "text": ", ".join(record.config.data.text),
         "seconds": max((line.get("seconds", 0.0) for line in lines), default=0.0),
         "tokens_seen": tokens,

@@ -10,6 +10,7 @@ import math
 import signal
 import time
 from collections.abc import Callable, Iterator, Mapping
+from contextlib import nullcontext
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -25,6 +26,7 @@ from firth.runs import checkpoints
 from firth.runs.log import Log
 from firth.runs.progress import Progress
 from firth.training import schedule
+from firth.training.averaging import Average, belongs
 from firth.training.checkpoint import (
     Position,
     pack_state,
@@ -41,12 +43,18 @@ from firth.types import Batch, State
 
 @dataclass(frozen=True)
 class Evaluation:
-    """What an evaluation found: the loss decides (lower is better), the score is shown."""
+    """What an evaluation found: the loss decides (lower is better) unless a rank is given, the score is shown."""
 
     loss: float
     metric: str
     value: float
     sample: str = ""  # what the model would say now
+    rank: float | None = None  # lower is better
+
+    @property
+    def decides(self) -> float:
+        """What tells whether this is the best so far: lower is better."""
+        return self.loss if self.rank is None else self.rank
 
 
 @dataclass(frozen=True)
@@ -77,6 +85,7 @@ class Trainer:
         self.job = job
         self.module = job.devices.wrap(job.system)
         self.optimizer = Optim(job.config.optimizer, job.system.named_parameters())
+        self.average = Average(job.system, job.config.average) if job.config.average else None
         self.position = Position()
         self.carried: State | None = None
         self._batches: Iterator[Batch] | None = None
@@ -119,6 +128,8 @@ class Trainer:
             return None
         self.carried = carried
         self.position.step += 1
+        if self.average is not None:
+            self.average.update(self.position.step)
         self.position.at = following(self.job.batches, parts[-1].at)
         loss = sum(total / count for total, count in zip(totals, counts.values(), strict=True))
         seconds = time.perf_counter() - began
@@ -155,7 +166,8 @@ class Trainer:
             self._go_back()  # never save what the guard could not go on from
             return
         if last or step % config.evaluate == 0:
-            self._evaluate()
+            with self.average.standing_in() if self.average is not None else nullcontext():
+                self._evaluate()
             last = last or self._asked_to_stop or (config.patience > 0 and self.position.stale >= config.patience)
         self.position.finished = last
         if due or last:
@@ -170,10 +182,11 @@ class Trainer:
         with torch.no_grad(), autocast(job.config):
             found = job.evaluate()
         job.system.train()
-        self._asked_to_stop = self._record({"split": "valid", **asdict(found)}, job.progress.evaluation) is True
-        better = math.isfinite(found.loss) and (position.best is None or found.loss < position.best)
+        told = {name: value for name, value in asdict(found).items() if value is not None}
+        self._asked_to_stop = self._record({"split": "valid", **told}, job.progress.evaluation) is True
+        better = math.isfinite(found.decides) and (position.best is None or found.decides < position.best)
         if better:
-            position.best, position.best_step = found.loss, position.step
+            position.best, position.best_step = found.decides, position.step
             if job.devices.leads:
                 # before the checkpoint: killed in between, the resumed run writes the same file again
                 save_model(job.folder / "model.safetensors", job.system, {**job.note, "step": position.step})
@@ -202,6 +215,7 @@ class Trainer:
         carried = self.job.devices.gather(self.carried)
         if self.job.devices.leads:
             training = {**self.optimizer.state_dict(), **pack_state(carried)}
+            training |= self.average.state_dict() if self.average is not None else {}
             checkpoints.save(
                 self.job.folder,
                 self.position.step,
@@ -236,7 +250,10 @@ class Trainer:
         self.position = Position.from_json((place / "training.json").read_bytes(), self.job.note["config"], place)
         self.job.system.load_state_dict(read_tensors(place / "weights.safetensors"))
         training = read_tensors(place / "training.safetensors")
-        self.optimizer.load_state_dict({k: v for k, v in training.items() if not k.startswith("carried.")})
+        own = {k: v for k, v in training.items() if not k.startswith("carried.") and not belongs(k)}
+        self.optimizer.load_state_dict(own)
+        if self.average is not None:
+            self.average.load_state_dict(training)
         self.carried = self.job.devices.scatter(unpack_state(training))
 
     def _go_back(self) -> None:

@@ -37,6 +37,11 @@ class Position:
     finished: bool = False
 
 
+def mean_loss(loss: Loss) -> dict[str, Any]:
+    """The loss itself."""
+    return {"loss": loss.mean, "metric": "loss", "value": loss.mean}
+
+
 @dataclass(frozen=True)
 class Job:
     """A learner, the folder it is saved in, and what to do between epochs."""
@@ -48,6 +53,7 @@ class Job:
     folder: Path
     digest: str  # of the configuration
     progress: Progress
+    told: Callable[[Loss], dict[str, Any]] = mean_loss  # a loss as the log has it
 
 
 def threads(config: Passes) -> int:
@@ -118,7 +124,7 @@ class _Run:
         if self.job.learner.predicts and not loss.count and epoch == 1:
             self.job.progress.say("note: no text has two words left to learn from; see method.sample and min_count")
         if loss.count:
-            entry = {"epoch": epoch, "split": "train", **_value(loss)}
+            entry = {"epoch": epoch, "split": "train", **self.job.told(loss)}
             wanted = self._record(entry, self.job.progress.evaluation) is True
         position.count, position.total = 0, 0.0
         wanted = self._hold_out(epoch) or wanted
@@ -135,7 +141,8 @@ class _Run:
         better = position.best is None or found.mean < position.best
         position.best = found.mean if better else position.best
         position.stale = 0 if better else position.stale + 1
-        return self._record({"epoch": epoch, "split": "valid", **_value(found)}, self.job.progress.evaluation) is True
+        entry = {"epoch": epoch, "split": "valid", **self.job.told(found)}
+        return self._record(entry, self.job.progress.evaluation) is True
 
     def _require_finite(self, loss: Loss) -> None:
         finite = all(np.isfinite(array).all() for array in self.job.learner.arrays.values())
@@ -209,7 +216,3 @@ def _in_flight(
         if not under_way:
             return
         yield under_way.popleft().result()
-
-
-def _value(loss: Loss) -> dict[str, Any]:
-    return {"loss": loss.mean, "metric": "loss", "value": loss.mean}

@@ -51,6 +51,13 @@ def picture(folder: Path, content: bytes) -> Path:
     return folder
 
 
+def in_class(folder: Path, content: bytes) -> Path:
+    """A folder for a label, with one picture in it."""
+    (folder / "square").mkdir(exist_ok=True)
+    (folder / "square" / "a.ppm").write_bytes(content)
+    return folder
+
+
 def table(folder: Path, content: bytes) -> Path:
     """The same folder, of which the table is the file."""
     (folder / "a").write_bytes(PPM)
@@ -130,6 +137,7 @@ CASES = {
     **{name: Case(FORMATS[name], content, alone) for name, content in PLAIN.items()},
     "image-folder: PPM": Case(FORMATS["image-folder"], PPM, picture),
     "image-folder: table": Case(FORMATS["image-folder"], b"a\ta square\na\ta box\n", table),
+    "class-folders": Case(FORMATS["class-folders"], PPM, in_class),
     "images: table": Case(FORMATS["images"], b"0\ta\t0\tred\n1\tb\t0\tblue\n1\tb\t1\tsky\n", beside(npz(), False)),
     "idx: labels": Case(FORMATS["idx"], b"\0\0\x08\x01\0\0\0\x02\x05\x07", beside(IDX, False)),
     "idx: packed": Case(FORMATS["idx"], gzip.compress(IDX, mtime=0), alone),

@@ -7,6 +7,7 @@ from typing import Protocol
 
 import numpy as np
 
+from firth.data.numbered import OTHER
 from firth.types import Batch, Cursor, Target, Tokens
 
 
@@ -21,6 +22,18 @@ class Batches(Protocol):
 
     def once(self) -> Iterator[Batch]:
         """Every token of the split once, in order, for evaluation."""
+
+
+def one_by_one(order: np.ndarray, rows: int) -> list[list[list[int]]]:
+    """Batches of so many rows, each of one piece, in the given order."""
+    numbers = order.tolist()
+    return [[[number] for number in numbers[at : at + rows]] for at in range(0, len(numbers), rows)]
+
+
+def labelled(numbers: np.ndarray) -> Target:
+    """Labels to be told; those that training has not met are not."""
+    known = numbers != OTHER
+    return Target(np.where(known, numbers, 0), known.astype(np.float32))
 
 
 def make_batch(

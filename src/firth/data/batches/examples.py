@@ -9,12 +9,13 @@ from typing import NamedTuple
 import numpy as np
 
 from firth.config.schema import Apart, Joined
+from firth.data.batches.common import labelled, one_by_one
 from firth.data.batches.rows import Pieces, RowBatches
-from firth.data.material import OTHER, ExampleSplit
+from firth.data.material import ExampleSplit
 from firth.data.randomness import generator
 from firth.errors import FirthError
 from firth.text.special import Special
-from firth.types import Batch, Cursor, Target, Tokens
+from firth.types import Batch, Cursor, Tokens
 
 LABEL = "label"  # the target's name
 LEFT, RIGHT = "left", "right"  # the streams' names
@@ -96,10 +97,8 @@ class JoinedBatches(RowBatches):
     def _fill(self, rows: list[list[int]], at: Cursor) -> Batch:
         numbers = [number for (number,) in rows]
         made = [framed(self.split.texts(number), self.config, self.special) for number in numbers]
-        found = self.split.labels[numbers]
-        known = found != OTHER
-        target = Target(np.where(known, found, 0), known.astype(np.float32))
-        return Batch({"text": stacked(made, self.special, segments=self.split.parts > 1)}, {LABEL: target}, at)
+        text = stacked(made, self.special, segments=self.split.parts > 1)
+        return Batch({"text": text}, {LABEL: labelled(self.split.labels[numbers])}, at)
 
 
 class ApartBatches(RowBatches):
@@ -127,8 +126,7 @@ class ApartBatches(RowBatches):
         return Pieces.of(self.split, self.config.length - 2, end=1)
 
     def _arrange(self, order: np.ndarray) -> list[list[list[int]]]:
-        rows, numbers = self.config.rows, order.tolist()
-        return [[[number] for number in numbers[at : at + rows]] for at in range(0, len(numbers), rows)]
+        return one_by_one(order, self.config.rows)
 
     def _fill(self, rows: list[list[int]], at: Cursor) -> Batch:
         pieces = self._pieces()

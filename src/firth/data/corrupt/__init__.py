@@ -12,6 +12,7 @@ from firth.data.corrupt.denoising import Denoising
 from firth.data.corrupt.masking import Masking
 from firth.data.corrupt.permuting import Permuting
 from firth.data.corrupt.prefixed import Prefixed, context_first
+from firth.data.corrupt.writing import Writing
 from firth.text.tokenizer import Tokenizer
 from firth.types import Batch, Cursor
 
@@ -22,6 +23,7 @@ CORRUPTIONS: dict[type, Callable[[Any, Tokenizer], Corruption]] = {
     schema.Permuted: Permuting,
     schema.Replaced: Masking,
     schema.Distil: Masking,
+    schema.Written: Writing,
     schema.Denoise: Denoising,
     schema.Prefix: Prefixed,
 }

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import replace
 from functools import cached_property
 
@@ -12,65 +12,48 @@ from firth.config import schema
 from firth.data.corrupt import noises
 from firth.data.corrupt.choosing import even_spans, poisson_spans, runs, some
 from firth.data.corrupt.noises import Pair
+from firth.data.corrupt.writing import Writing
 from firth.data.randomness import generator
 from firth.errors import FirthError
 from firth.text.sentences import sentence_ends
 from firth.text.tokenizer import Tokenizer
-from firth.types import Batch, Cursor, Target, Tokens
+from firth.types import Batch, Cursor
 
 ANY = 0.1  # of the chosen tokens that become any token in BERT's style; the others become [MASK]
 
 
-class Denoising:
+class Denoising(Writing):
     """Makes of each row's text what is read, the stream "source", and what is written, the stream "target"."""
 
     def __init__(self, config: schema.Denoise, tokenizer: Tokenizer) -> None:
-        self.config, self.tokenizer, self.special = config, tokenizer, tokenizer.special
+        super().__init__(config, tokenizer)
         self.sentinels = tokenizer.sentinels
         _check(config, len(self.sentinels))
 
     def __call__(self, batch: Batch, seed: int, at: Cursor) -> Batch:
         """The batch with both streams; all of the target is to be predicted."""
+        if "source" in batch.streams:
+            do = "set objective.kind=written"
+            raise FirthError("pairs of texts are written as they are, without noise", where="objective", do=do)
         random = generator(seed, "noise", at.epoch, at.index)
-        return replace(batch, **self.streams([self.damaged(*texts, random) for texts in self._texts(batch)]))
+        return replace(batch, **self.streams([self.damaged(text, random) for text in self._texts(batch)]))
 
-    def streams(self, pairs: Sequence[Pair]) -> dict[str, dict]:
-        """Pairs as padded streams, with the marks at their ends, and the target."""
-        config, special = self.config, self.special
-        opening, first = [special.start] if config.opened else [], getattr(special, config.first)
-        source, seen = padded([[*opening, *pair.source, special.end] for pair in pairs], special.pad)
-        values, mask = padded([[*opening, *pair.target, special.end] for pair in pairs], special.pad)
-        read = np.where(mask, np.roll(values, 1, axis=1), special.pad)
-        read[:, 0] = first
-        told = Target(values, mask.astype(np.float32))
-        return {"streams": {"source": Tokens(source, seen), "target": Tokens(read, mask)}, "targets": {"target": told}}
-
-    def damaged(self, text: np.ndarray, target: np.ndarray, random: np.random.Generator) -> Pair:
+    def damaged(self, text: np.ndarray, random: np.random.Generator) -> Pair:
         """What is read and what is written for a text, without the marks at their ends."""
         if not len(text):
-            return Pair(text, target)
-        last = self.config.noise[-1]
+            return Pair(text, text)
+        last, whole = self.config.noise[-1], text
         if last in MISSING:
             return MISSING[last](self, text, random)
         for name in self.config.noise:
             text = WHOLE[name](self, text, random) if len(text) else text
-        return Pair(text, target)
+        return Pair(text, whole)
 
-    def _texts(self, batch: Batch) -> list[tuple[np.ndarray, np.ndarray]]:
-        """Each row's own tokens, twice, where documents end being none of them; or both texts of a pair."""
-        if "source" in batch.streams:
-            self._check_pairs()
-            sides = (batch.streams["source"], batch.streams["target"])
-            rows = ([ids[mask] for ids, mask in zip(side.ids, side.mask, strict=True)] for side in sides)
-            return list(zip(*rows, strict=True))
+    def _texts(self, batch: Batch) -> list[np.ndarray]:
+        """Each row's own tokens, where documents end being none of them."""
         told = batch.targets["text"]
         real = (told.weight > 0) & batch.streams["text"].mask & (told.values != self.special.end)
-        return [(values[here],) * 2 for values, here in zip(told.values, real, strict=True)]
-
-    def _check_pairs(self) -> None:
-        if self.config.noise[-1] in MISSING:
-            what = f"{self.config.noise[-1]} decides what is written, and so do pairs of texts"
-            raise FirthError(what, where="objective.noise", do="set objective.noise=none")
+        return [values[here] for values, here in zip(told.values, real, strict=True)]
 
     @cached_property
     def ends(self) -> np.ndarray:
@@ -87,9 +70,6 @@ class Denoising:
     def some(self, text: np.ndarray, random: np.random.Generator) -> np.ndarray:
         """The configured share of a text's places."""
         return some(len(text), self.config.share, random)
-
-    def none(self, text: np.ndarray, random: np.random.Generator) -> np.ndarray:
-        return text
 
     def mask(self, text: np.ndarray, random: np.random.Generator) -> np.ndarray:
         return noises.masked(text, self.some(text, random), self.special.mask)
@@ -134,7 +114,6 @@ class Denoising:
 _Noise = Callable[[Denoising, np.ndarray, np.random.Generator], np.ndarray]
 _Split = Callable[[Denoising, np.ndarray, np.random.Generator], Pair]
 WHOLE: dict[str, _Noise] = {
-    "none": Denoising.none,
     "mask": Denoising.mask,
     "bert": Denoising.bert,
     "delete": Denoising.delete,
@@ -150,6 +129,13 @@ MISSING: dict[str, _Split] = {
     "spans": Denoising.spans,
 }
 _GAPS = ("sentinels", "spans")  # kinds that mark gaps
+_FEWEST = 2  # sentinels: before the missing tokens, and after them
+
+
+def check_noise(config: schema.Neural) -> None:
+    """Refuse noise that cannot be made, before any text is read; a ready tokenizer is asked when it is there."""
+    ready = config.start or config.tokenizer.file
+    _check(config.objective, _FEWEST if ready else config.tokenizer.sentinels)
 
 
 def _check(config: schema.Denoise, sentinels: int) -> None:
@@ -159,15 +145,6 @@ def _check(config: schema.Denoise, sentinels: int) -> None:
     alone = [name for name in config.noise if name in MISSING]
     if alone and len(config.noise) > 1:
         raise FirthError(f"{alone[0]} stands alone: what is missing is to be written", where=where, do="leave one out")
-    if sentinels < 2 and alone and alone[0] in _GAPS:
+    if sentinels < _FEWEST and alone and alone[0] in _GAPS:
         what = "the tokenizer has no tokens that mark gaps"
         raise FirthError(what, where=where, do="set tokenizer.sentinels=100, or use a tokenizer that has them")
-
-
-def padded(rows: Sequence[Sequence[int]], pad: int) -> tuple[np.ndarray, np.ndarray]:
-    """Rows of tokens side by side, and which of them are real; both (rows, longest)."""
-    lengths = np.array([len(row) for row in rows])
-    mask = np.arange(lengths.max()) < lengths[:, None]
-    ids = np.full(mask.shape, pad, np.int64)
-    ids[mask] = np.concatenate([np.asarray(row, np.int64) for row in rows])
-    return ids, mask

@@ -19,6 +19,7 @@ from firth.data.formats.columns import Columns
 from firth.data.formats.conllu import Conllu
 from firth.data.formats.cranfield import Cranfield
 from firth.data.formats.going import Report
+from firth.data.formats.image_folders import ClassFolders
 from firth.data.formats.images import Arrays, Folder, Idx
 from firth.data.formats.labels import Labels
 from firth.data.formats.parallel import Alignments, Parallel
@@ -67,6 +68,7 @@ FORMATS: dict[str, Format] = {
     "images": Arrays(),
     "idx": Idx(),
     "image-folder": Folder(),
+    "class-folders": ClassFolders(),
     "text": PlainText(),
 }
 PACKED = (".gz", ".xz", ".zst")
@@ -109,6 +111,11 @@ def guess(path: str | Path | Sequence[str | Path]) -> Format:
     if known and known != "text":
         return _fitted(known, path)
     return _fitted(_by_content([line for _, line in islice(lines.lines(path), SAMPLE)]), path)
+
+
+def whole(found: Format, path: str | Path) -> str | Path | tuple[Path, ...]:
+    """All that a format reads of what was named: the file, and those that it knows to lie beside it."""
+    return found.beside(Path(path)) if hasattr(found, "beside") else path
 
 
 def _fitted(name: str, path: str | Path) -> Format:

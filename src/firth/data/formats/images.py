@@ -212,6 +212,12 @@ class Idx:
             for stream, shape, part in zip(streams, shapes, paths, strict=True):
                 _at_end(stream, shape, part)
 
+    @staticmethod
+    def beside(path: Path) -> Path | tuple[Path, Path]:
+        """The file of pictures, and that of their labels if it has the usual name."""
+        labels = path.with_name(path.name.replace("images-idx3", "labels-idx1").replace("images.idx3", "labels.idx1"))
+        return (path, labels) if labels != path and labels.exists() else path
+
     def _label(self, content: BinaryIO, row: int, path: Path) -> str:
         byte = content.read(1)
         if not byte:

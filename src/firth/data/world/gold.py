@@ -74,6 +74,17 @@ def _captions(world: World, count: int, start: int) -> Iterator[Image]:
     return (Picture(world.seed, index).record(captions=5) for index in range(start, start + count))
 
 
+def _images(world: World, count: int, start: int) -> Iterator[Image]:
+    """Each picture's first thing by itself, labelled with its shape."""
+    from firth.data.world.pictures import Picture
+    from firth.data.world.shapes import draw_scenes
+
+    for index in range(start, start + count):
+        (thing, *_) = Picture(world.seed, index).scene
+        name = f"picture {index}: {thing.size}, {thing.colour}, {thing.place}"
+        yield Image(draw_scenes([(thing,)])[0], label=thing.shape, name=name)
+
+
 def _series(world: World, count: int, start: int) -> Iterator[Series]:
     from firth.data.world.series import series
 
@@ -97,5 +108,6 @@ GOLD: dict[str, Callable[[World, int, int], Iterator[Record]]] = {
     "categories": lambda world, count, start: islice(relations.categories(world.lexicon), start, start + count),
     "word-similarity": lambda world, count, start: islice(relations.similarities(world.lexicon), start, start + count),
     "captions": _captions,
+    "images": _images,
     "series": _series,
 }

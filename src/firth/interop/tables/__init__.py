@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from firth.interop.table import Table
-from firth.interop.tables import bart, bert, distilbert, electra, gpt, longformer, reformer, roberta, t5, xlnet
+from firth.interop.tables import bart, bert, distilbert, electra, gpt, longformer, reformer, roberta, t5, vit, xlnet
 
 TABLES: dict[str, Table] = {
     table.model: table
@@ -19,5 +19,6 @@ TABLES: dict[str, Table] = {
         roberta.ROBERTA,
         bart.BART,
         t5.T5,
+        vit.VIT,
     )
 }

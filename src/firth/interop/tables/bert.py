@@ -5,12 +5,14 @@ from __future__ import annotations
 from typing import Any
 
 from firth.config import schema
+from firth.errors import FirthError
 from firth.interop.fields import CALLED, Fields
-from firth.interop.steps import Blank, Change, Copies, Flip, Step, joined, layer, same
-from firth.interop.table import Names, Table, framed, masked, neural
+from firth.interop.steps import Blank, Copies, Flip, Step, joined, layer, same
+from firth.interop.table import Names, Table, framed, labelling, masked, neural
 
 _HEAD = "cls.predictions."
 _OUTPUT = f"{_HEAD}decoder.weight"
+_LABELS = "classifier.weight"
 BUFFERS = (r".*position_ids", r".*embeddings\.token_type_ids")
 
 
@@ -38,8 +40,18 @@ def backbone(fields: Fields, **change: Any) -> schema.Transformer:
     )
 
 
-def sizes(config: schema.Neural, places: int = 0) -> dict[str, Any]:
-    """The stack's fields of config.json; `places` more rows of positions than are read."""
+def places_after_padding(fields: Fields) -> int:
+    """Places that are read where they are counted from the number of the padding token on (RoBERTa)."""
+    first = fields.count("pad_token_id", 1) + 1
+    found = fields.whole("max_position_embeddings", 512) - first
+    if found < 1:
+        what = f"max_position_embeddings leaves no place after pad_token_id = {first - 1}"
+        raise FirthError(what, where=fields.where, do="is config.json whole?")
+    return found
+
+
+def sizes(config: schema.Neural) -> dict[str, Any]:
+    """The stack's fields of config.json."""
     stack = config.backbone
     return {
         "hidden_size": stack.width,
@@ -48,7 +60,7 @@ def sizes(config: schema.Neural, places: int = 0) -> dict[str, Any]:
         "intermediate_size": stack.inner,
         "hidden_act": CALLED[stack.activation],
         "layer_norm_eps": stack.epsilon,
-        "max_position_embeddings": stack.context + places,
+        "max_position_embeddings": stack.context,
         "hidden_dropout_prob": stack.dropout,
         "attention_probs_dropout_prob": stack.attention_dropout,
         "type_vocab_size": max(1, config.input.segments),
@@ -66,12 +78,12 @@ def segments(body: str, count: int) -> list[Step | Blank]:
     return [Blank(theirs, lambda ours: (1, ours["input.weight"].shape[1]))]
 
 
-def embeddings(body: str, *places: Change) -> list[Step]:
+def embeddings(body: str) -> list[Step]:
     """Tokens and places, and their norm."""
     theirs = f"{body}embeddings."
     return [
         *same("input.weight", f"{theirs}word_embeddings.weight"),
-        *same("backbone.positions.weight", f"{theirs}position_embeddings.weight", *places),
+        *same("backbone.positions.weight", f"{theirs}position_embeddings.weight"),
         *layer("backbone.input_norm", f"{theirs}LayerNorm"),
     ]
 
@@ -102,12 +114,19 @@ def head(config: schema.LanguageHead, dense: str, norm: str, bias: str, output: 
     return [*found, *same("head.weight", output), Step("head.bias", names, (Copies(len(names)),))]
 
 
+def classifier(dense: str, output: str) -> list[Step]:
+    """The layer before the scores of labels, and the scores."""
+    return [*layer("head.layer", dense), *layer("head.classify", output)]
+
+
 NO_HEAD = schema.LanguageHead(bias=False)  # no tensors of its own
 
 
 def _read(fields: Fields, names: Names) -> schema.Neural:
     given = schema.TokenInput(segments=fields.whole("type_vocab_size", 2))
     stack = backbone(fields)
+    if _LABELS in names:
+        return labelling(given, stack, schema.ClassHead())
     if f"{_HEAD}transform.dense.weight" not in names:
         return masked(given, stack, NO_HEAD)
     found = schema.LanguageHead(
@@ -119,6 +138,8 @@ def _read(fields: Fields, names: Names) -> schema.Neural:
 
 
 def _write(config: schema.Neural) -> dict[str, Any]:
+    if isinstance(config.head, schema.ClassHead):
+        return {"architectures": ["BertForSequenceClassification"], **sizes(config)}
     kinds = {False: "BertForMaskedLM", True: "BertForPreTraining"}
     kind = kinds[config.objective.next_sentence] if config.head.transform else "BertModel"
     return {"architectures": [kind], **sizes(config)}
@@ -126,6 +147,8 @@ def _write(config: schema.Neural) -> dict[str, Any]:
 
 def _steps(config: schema.Neural) -> list[Step | Blank]:
     found = [*embeddings("bert."), *segments("bert.", config.input.segments), *blocks("bert.", config.backbone.depth)]
+    if isinstance(config.head, schema.ClassHead):
+        return [*found, *classifier("bert.pooler.dense", "classifier")]
     found += head(config.head, f"{_HEAD}transform.dense", f"{_HEAD}transform.LayerNorm", f"{_HEAD}bias", _OUTPUT)
     if config.objective.next_sentence:
         found += layer("objective.next.pool", "bert.pooler.dense")
@@ -135,14 +158,20 @@ def _steps(config: schema.Neural) -> list[Step | Blank]:
     return found
 
 
+def _fits(config: schema.Neural) -> bool:
+    if isinstance(config.head, schema.ClassHead):
+        return config.head.activation == "tanh" and config.backbone.sees == "all"
+    return config.input.segments > 0
+
+
 BERT = Table(
     model="bert",
     title="BERT",
-    objectives=(schema.Masked,),
+    objectives=(schema.Masked, schema.Supervised),
     read=_read,
     write=_write,
     steps=_steps,
-    fits=lambda config: config.input.segments > 0,
+    fits=_fits,
     body="bert.",
     output=_OUTPUT,
     tied={_OUTPUT: "bert.embeddings.word_embeddings.weight", f"{_HEAD}decoder.bias": f"{_HEAD}bias"},

@@ -7,7 +7,7 @@ from typing import Any
 from firth.config import schema
 from firth.interop.fields import CALLED, Fields
 from firth.interop.steps import Step, joined, layer
-from firth.interop.table import Names, Table, masked
+from firth.interop.table import Names, Table, labelling, masked
 from firth.interop.tables import bert
 
 _BODY = "distilbert."
@@ -30,6 +30,8 @@ def _read(fields: Fields, names: Names) -> schema.Neural:
         dropout=fields.number("dropout", 0.1),
         attention_dropout=fields.number("attention_dropout", 0.1),
     )
+    if "pre_classifier.weight" in names:
+        return labelling(schema.TokenInput(), stack, schema.ClassHead(activation="relu"))
     if "vocab_transform.weight" not in names:
         return masked(schema.TokenInput(), stack, bert.NO_HEAD)
     head = schema.LanguageHead(tied=_OUTPUT not in names, transform=True, activation=stack.activation)
@@ -38,8 +40,12 @@ def _read(fields: Fields, names: Names) -> schema.Neural:
 
 def _write(config: schema.Neural) -> dict[str, Any]:
     stack = config.backbone
+    if isinstance(config.head, schema.ClassHead):
+        kind = "DistilBertForSequenceClassification"
+    else:
+        kind = "DistilBertForMaskedLM" if config.head.transform else "DistilBertModel"
     return {
-        "architectures": ["DistilBertForMaskedLM" if config.head.transform else "DistilBertModel"],
+        "architectures": [kind],
         "dim": stack.width,
         "n_layers": stack.depth,
         "n_heads": stack.heads,
@@ -50,7 +56,7 @@ def _write(config: schema.Neural) -> dict[str, Any]:
         "attention_dropout": stack.attention_dropout,
         "initializer_range": stack.spread,
         "sinusoidal_pos_embds": False,
-        "tie_word_embeddings": config.head.tied,
+        "tie_word_embeddings": getattr(config.head, "tied", True),
     }
 
 
@@ -65,17 +71,25 @@ def _steps(config: schema.Neural) -> list[Step]:
         found += layer(f"{ours}.feedforward.inner.input", f"{theirs}.ffn.lin1")
         found += layer(f"{ours}.feedforward.inner.output", f"{theirs}.ffn.lin2")
         found += layer(f"{ours}.feedforward.sum", f"{theirs}.output_layer_norm")
+    if isinstance(config.head, schema.ClassHead):
+        return [*found, *bert.classifier("pre_classifier", "classifier")]
     return found + bert.head(config.head, "vocab_transform", "vocab_layer_norm", "vocab_projector.bias", _OUTPUT)
+
+
+def _fits(config: schema.Neural) -> bool:
+    if isinstance(config.head, schema.ClassHead):
+        return config.head.activation == "relu" and config.backbone.sees == "all"
+    return config.input.segments == 0
 
 
 DISTILBERT = Table(
     model="distilbert",
     title="DistilBERT",
-    objectives=(schema.Masked, schema.Distil),
+    objectives=(schema.Masked, schema.Distil, schema.Supervised),
     read=_read,
     write=_write,
     steps=_steps,
-    fits=lambda config: config.input.segments == 0,
+    fits=_fits,
     body=_BODY,
     output=_OUTPUT,
     tied={_OUTPUT: f"{_BODY}embeddings.word_embeddings.weight"},

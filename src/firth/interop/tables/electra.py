@@ -7,17 +7,20 @@ from typing import Any
 from firth.config import schema
 from firth.interop.fields import Fields
 from firth.interop.steps import Blank, Step, layer
-from firth.interop.table import Names, Table, framed, masked, neural
+from firth.interop.table import Names, Table, framed, labelling, masked, neural
 from firth.interop.tables import bert
 
 _BODY = "electra."
 _OUTPUT = "generator_lm_head.weight"
 _TELLS = "discriminator_predictions."
+_LABELS = "classifier.out_proj.weight"
 
 
 def _read(fields: Fields, names: Names) -> schema.Neural:
     stack = bert.backbone(fields)
     given = schema.TokenInput(width=fields.whole("embedding_size", 128), segments=fields.whole("type_vocab_size", 2))
+    if _LABELS in names:
+        return labelling(given, stack, schema.ClassHead(activation="gelu"))
     if f"{_TELLS}dense.weight" in names:
         fields.only("hidden_act", "gelu")
         objective = schema.Replaced(hidden=1.0, random=0.0)
@@ -30,6 +33,8 @@ def _read(fields: Fields, names: Names) -> schema.Neural:
 
 def _write(config: schema.Neural) -> dict[str, Any]:
     kind = "ElectraForPreTraining"
+    if isinstance(config.head, schema.ClassHead):
+        kind = "ElectraForSequenceClassification"
     if isinstance(config.head, schema.LanguageHead):
         kind = "ElectraForMaskedLM" if config.head.transform else "ElectraModel"
     return {"architectures": [kind], **bert.sizes(config), "embedding_size": config.input.width}
@@ -40,6 +45,8 @@ def _steps(config: schema.Neural) -> list[Step | Blank]:
     if config.input.width != config.backbone.width:
         found += layer("backbone.widen", f"{_BODY}embeddings_project")
     found += bert.blocks(_BODY, config.backbone.depth)
+    if isinstance(config.head, schema.ClassHead):
+        return [*found, *bert.classifier("classifier.dense", "classifier.out_proj")]
     if isinstance(config.head, schema.DetectionHead):
         return [*found, *layer("head.dense", f"{_TELLS}dense"), *layer("head.classify", f"{_TELLS}dense_prediction")]
     parts = ("generator_predictions.dense", "generator_predictions.LayerNorm", "generator_lm_head.bias", _OUTPUT)
@@ -47,13 +54,16 @@ def _steps(config: schema.Neural) -> list[Step | Blank]:
 
 
 def _fits(config: schema.Neural) -> bool:
-    return isinstance(config.objective, schema.Replaced) or config.input.width != config.backbone.width
+    narrow = config.input.width != config.backbone.width
+    if isinstance(config.head, schema.ClassHead):
+        return config.backbone.sees == "all" and (narrow or config.head.activation == "gelu")
+    return narrow or isinstance(config.objective, schema.Replaced)
 
 
 ELECTRA = Table(
     model="electra",
     title="ELECTRA",
-    objectives=(schema.Masked, schema.Replaced),
+    objectives=(schema.Masked, schema.Replaced, schema.Supervised),
     read=_read,
     write=_write,
     steps=_steps,

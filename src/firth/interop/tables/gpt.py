@@ -8,10 +8,12 @@ from firth.config import schema
 from firth.errors import FirthError
 from firth.interop.fields import CALLED, Fields
 from firth.interop.steps import Step, Turn, layer, same
-from firth.interop.table import Names, Table, causal
+from firth.interop.table import Names, Table, causal, labelling
 
 _BODY = "transformer."
 _OUTPUT = "lm_head.weight"
+_LABELS = "score.weight"
+_CLASSES = schema.ClassHead(pool="last", layer=False, bias=False)
 # GPT-1's field says gelu and means its approximation by a tangent.
 _BENDS = {"gelu": "gelu-tanh", "relu": "relu", "silu": "silu", "swish": "silu"}
 _BENT = {"gelu-tanh": "gelu", "relu": "relu", "silu": "silu"}
@@ -43,7 +45,7 @@ def _sizes(config: schema.Neural) -> dict[str, Any]:
         "embd_pdrop": stack.dropout,
         "attn_pdrop": stack.attention_dropout,
         "initializer_range": stack.spread,
-        "tie_word_embeddings": config.head.tied,
+        "tie_word_embeddings": getattr(config.head, "tied", True),
     }
 
 
@@ -57,13 +59,16 @@ def _read_2(fields: Fields, names: Names) -> schema.Neural:
     scaled = fields.flag("scale_attn_weights", True)
     inner = fields.whole("n_inner", 0) if "n_inner" in fields else 0
     stack = _backbone(fields, fields.activation("activation_function", "gelu_new"), inner=inner, scaled=scaled)
+    if _LABELS in names:
+        return labelling(schema.TokenInput(), stack, _CLASSES, "last")
     return causal(schema.TokenInput(), stack, _head(names))
 
 
 def _write_2(config: schema.Neural) -> dict[str, Any]:
     stack = config.backbone
     own = {"activation_function": CALLED[stack.activation], "n_inner": stack.inner, "scale_attn_weights": stack.scaled}
-    return {"architectures": ["GPT2LMHeadModel"], **_sizes(config), **own}
+    kind = "GPT2ForSequenceClassification" if isinstance(config.head, schema.ClassHead) else "GPT2LMHeadModel"
+    return {"architectures": [kind], **_sizes(config), **own}
 
 
 def _read_1(fields: Fields, names: Names) -> schema.Neural:
@@ -99,13 +104,18 @@ def _untied(config: schema.Neural) -> list[Step]:
     return [] if config.head.tied else same("head.weight", _OUTPUT)
 
 
+def _last(config: schema.Neural) -> list[Step]:
+    """The scores of labels, or the output matrix."""
+    return same("head.classify.weight", _LABELS) if isinstance(config.head, schema.ClassHead) else _untied(config)
+
+
 def _steps_2(config: schema.Neural) -> list[Step]:
     return [
         *same("input.weight", f"{_BODY}wte.weight"),
         *same("backbone.positions.weight", f"{_BODY}wpe.weight"),
         *_blocks(config.backbone.depth, "before"),
         *layer("backbone.norm", f"{_BODY}ln_f"),
-        *_untied(config),
+        *_last(config),
     ]
 
 
@@ -122,11 +132,11 @@ _BUFFERS = (rf"{_BODY}h\.\d+\.attn\.(masked_)?bias", rf"{_BODY}position_ids")
 GPT_2 = Table(
     model="gpt2",
     title="GPT-2",
-    objectives=(schema.Causal,),
+    objectives=(schema.Causal, schema.Supervised),
     read=_read_2,
     write=_write_2,
     steps=_steps_2,
-    fits=lambda config: config.backbone.norm_at != "post",
+    fits=lambda config: config.backbone.norm_at != "post" and config.backbone.sees == "left",
     body=_BODY,
     output=_OUTPUT,
     tied={_OUTPUT: f"{_BODY}wte.weight"},

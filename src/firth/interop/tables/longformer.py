@@ -8,12 +8,11 @@ from typing import Any
 from firth.config import schema
 from firth.errors import FirthError
 from firth.interop.fields import Fields
-from firth.interop.steps import Blank, Drop, Step, joined
+from firth.interop.steps import Blank, Step, joined
 from firth.interop.table import Names, Table, masked
 from firth.interop.tables import bert
 
 _BODY = "longformer."
-_FIRST = 2  # as in RoBERTa
 _OUTPUT = "lm_head.decoder.weight"
 _LONG = 4096
 
@@ -28,8 +27,7 @@ def _window(fields: Fields) -> int:
 
 
 def _read(fields: Fields, names: Names) -> schema.Neural:
-    fields.only("pad_token_id", 1)
-    context = fields.whole("max_position_embeddings", 512) - _FIRST
+    context = bert.places_after_padding(fields)
     own = {"window": _window(fields), "central_projections": True, "kernel": "banded", "context": context}
     stack = bert.backbone(fields, **own)
     given = schema.TokenInput(segments=fields.whole("type_vocab_size", 2))
@@ -42,11 +40,11 @@ def _read(fields: Fields, names: Names) -> schema.Neural:
 def _write(config: schema.Neural) -> dict[str, Any]:
     kind = "LongformerForMaskedLM" if config.head.transform else "LongformerModel"
     window = {"attention_window": [2 * config.backbone.window] * config.backbone.depth}
-    return {"architectures": [kind], **bert.sizes(config, places=_FIRST), **window}
+    return {"architectures": [kind], **bert.sizes(config), **window}
 
 
 def _steps(config: schema.Neural) -> list[Step | Blank]:
-    found = [*bert.embeddings(_BODY, Drop(_FIRST)), *bert.segments(_BODY, config.input.segments)]
+    found = [*bert.embeddings(_BODY), *bert.segments(_BODY, config.input.segments)]
     found += bert.blocks(_BODY, config.backbone.depth)
     for number in range(config.backbone.depth):
         theirs = f"{_BODY}encoder.layer.{number}.attention.self"
@@ -65,6 +63,7 @@ LONGFORMER = Table(
     fits=lambda config: config.backbone.window > 0,
     body=_BODY,
     output=_OUTPUT,
+    counted=f"{_BODY}embeddings.position_embeddings.weight",
     tied={_OUTPUT: f"{_BODY}embeddings.word_embeddings.weight", "lm_head.decoder.bias": "lm_head.bias"},
     ignored=(*bert.BUFFERS, r"longformer\.pooler\..*"),
 )

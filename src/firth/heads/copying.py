@@ -1,0 +1,43 @@
+"""A distribution over the vocabulary, mixed with the tokens of the source (See et al. 2017)."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from torch import Tensor, nn
+
+from firth.config import schema
+from firth.heads.language import LanguageHead
+from firth.types import Target
+
+TINY = 1e-20  # a probability of 0 has no logarithm
+
+
+class Looked(NamedTuple):
+    """Where in the source each token looks, and what stands there."""
+
+    weights: Tensor  # (batch, time, source)
+    ids: Tensor  # (batch, source)
+
+
+class CopyingHead(LanguageHead):
+    """A gate decides between writing a word of one's own and copying one of the source, as it is looked at."""
+
+    def __init__(self, config: schema.CopyingHead, vocabulary: int, width: int, table_width: int):
+        super().__init__(config, vocabulary, width, table_width)
+        self.gate = nn.Linear(width, 1)
+
+    def loss(self, states: Tensor, target: Target, table: Tensor | None, looked: Looked) -> Tensor:
+        """The sum of weight × -log p(value); states (batch, time, width), targets (batch, time)."""
+        own = super().log_probabilities(states, table).gather(-1, target.values[..., None]).squeeze(-1)
+        there = looked.ids[:, None] == target.values[..., None]  # (batch, time, source)
+        copied = (looked.weights * there).sum(-1)
+        gate = self.gate(states).squeeze(-1).sigmoid()
+        return -(((own.exp() * gate + copied * (1 - gate)) + TINY).log() * target.weight).sum()
+
+    def log_probabilities(self, states: Tensor, table: Tensor | None, looked: Looked) -> Tensor:
+        """states (…, width) -> log-probabilities (…, vocabulary)."""
+        gate = self.gate(states).sigmoid()
+        found = super().log_probabilities(states, table).exp() * gate
+        ids = looked.ids[:, None].expand_as(looked.weights)
+        return (found.scatter_add(-1, ids, looked.weights * (1 - gate)) + TINY).log()

@@ -1,0 +1,230 @@
+"""Laws of networks that write texts for texts, on small models of their own."""
+
+import json
+from itertools import product
+
+import numpy as np
+import pytest
+
+import firth
+from firth.errors import FirthError
+from firth.families.unknown import text_of
+
+WORDS = {"one": "uno", "two": "due", "three": "tre", "four": "catra", "five": "cinca", "six": "sei", "seven": "sette"}
+PAIRS = [
+    (" ".join(words), " ".join(WORDS[word] for word in reversed(words)))
+    for words in product(WORDS, repeat=4)
+    if len({*words}) == 4
+][::2]
+SETTINGS = {
+    "tokenizer.model": "word",
+    "tokenizer.size": 40,
+    "batching.tokens": 512,
+    "batching.length": 10,
+    "train.budget": "240 steps",
+    "train.evaluate": 120,
+    "train.save": 120,
+    "train.threads": 1,
+    "train.optimizer.rate": 0.01,
+    "train.schedule.warmup": 10,
+}
+SMALL = {f"backbone.{part}.width": 32 for part in ("encoder", "decoder")}
+TURNED = {**SETTINGS, **SMALL, "backbone.encoder.heads": 2, "backbone.decoder.heads": 2}
+
+
+def lines(pairs=PAIRS):
+    return [f"{left}\t{right}" for left, right in pairs]
+
+
+@pytest.fixture(scope="module", params=["transformer-mt", "bahdanau", "luong"])
+def model(request, tmp_path_factory):
+    settings = dict(TURNED if request.param == "transformer-mt" else SETTINGS)
+    if request.param != "transformer-mt":
+        both = request.param == "bahdanau"
+        settings |= {"backbone.encoder.width": 24 if both else 48, "backbone.decoder.width": 48}
+    if request.param == "luong":
+        settings |= {"data.vocabularies": "separate"}
+    out = tmp_path_factory.mktemp("run") / request.param
+    return firth.train(f"{request.param}:tiny", text=lines(), out=out, settings=settings)
+
+
+def test_it_learns_to_translate_and_is_the_same_again(model):
+    found = {score.name: score.value for score in model.evaluate()}
+    assert found["BLEU"] > 90 and found["chrF2"] > 90 and found["exact_match"] > 0.8
+    again = firth.load(model.run.path)
+    assert {score.name: score.value for score in again.evaluate()} == found
+    texts = [left for left, _ in PAIRS[:9]]
+    assert again.translate(texts, beam=3) == model.translate(texts, beam=3)
+
+
+def test_what_is_written_does_not_depend_on_company(model):
+    texts = ["one two three", "six", "", "seven six five four"]
+    together = model.translate(texts, length=8, beam=3)
+    assert together == [model.translate([text], length=8, beam=3)[0] for text in texts]
+
+
+def test_scores_say_how_they_came_about(model):
+    signatures = {score.name: score.signature for score in model.evaluate()}
+    assert "|tok:13a|" in signatures["BLEU"] and "beam:5" in signatures["BLEU"] and "split:test" in signatures["BLEU"]
+    assert signatures["BLEU"].startswith("by:word/")
+
+
+def test_weights_have_a_row_for_each_word_written_and_sum_to_at_most_one(model):
+    (found,) = model.align(["one two three"], ["tre due uno"])
+    assert found.read == ("one", "two", "three") and found.written == ("tre", "due", "uno")
+    assert found.weights.shape == (3, 3) and (found.weights >= 0).all() and (found.weights.sum(1) < 1 + 1e-5).all()
+    assert len(found.links) == 3
+
+
+def test_a_recurrent_network_looks_at_the_word_that_it_translates(model):
+    if model.config.backbone.decoder.kind == "transformer":
+        pytest.skip("a layer's heads need not look at one word")
+    texts = [left for left, _ in PAIRS[:20]]
+    others = [right for _, right in PAIRS[:20]]
+    turned = [(3, 0), (2, 1), (1, 2), (0, 3)]
+    right = sum(link in turned for found in model.align(texts, others) for link in found.links)
+    assert right > 60  # of 80
+
+
+def test_an_unknown_word_is_copied_unless_it_is_asked_for(model):
+    known = model.tokenizer.id_of("uno")
+    ids = [model.tokenizer.special.unknown, known]
+    assert text_of(model, "zanzibar one", ids, "copy") in ("zanzibar uno", "one uno")
+    assert text_of(model, "zanzibar one", ids, "spell") == text_of(model, "zanzibar one", ids, "copy")
+    assert text_of(model, "zanzibar one", ids, "keep") == "[UNK] uno"
+
+
+def test_rules_hold(model):
+    (found,) = model.translate(["one two three"], beam=4, require=("sei",))
+    assert "sei" in found.split()
+    (found,) = model.translate(["one two three"], begin="due")
+    assert found.startswith("due")
+    assert "due" not in model.translate(["one two three"], beam=3, ban=("due",))[0].split()
+    with pytest.raises(FirthError, match="'zanzibar' is not in the vocabulary"):
+        model.translate(["one"], beam=3, require=("zanzibar",))
+    with pytest.raises(FirthError, match="one text, where several are read"):
+        model.translate("one two")
+
+
+def test_pictures_are_drawn_and_answers_told(model, tmp_path):
+    looks, tree = tmp_path / "looks.svg", tmp_path / "tree.svg"
+    options = {"picture": str(looks), "tree": str(tree), "beam": 3}
+    (told,) = model.answers(["one two three four"], options)
+    assert told["texts"] == model.translate(["one two three four"], beam=3) and len(told["scores"]) == 1
+    assert "uno" in looks.read_text() and "[END]" in tree.read_text()
+
+
+def test_a_long_text_is_read_in_parts(model):
+    if not model.limit:
+        pytest.skip("a recurrent network reads any number of words")
+    text = "One two three. Four five six. Seven one two. Three four five."
+    assert len(model.pieces(text)) > 1
+    assert " ".join(model.pieces(text)) == text
+    (whole,) = model.translate([text])
+    parts = model.translate(model.pieces(text))
+    assert whole == " ".join(parts)
+    with pytest.raises(FirthError, match="reads at most 12 at once"):
+        model.translate(["one " * 30])
+
+
+def test_a_model_that_writes_with_itself_writes_the_same(model, tmp_path):
+    texts = [left for left, _ in PAIRS[:6]]
+    twice = model.joined_by([firth.load(model.run.path)])
+    assert twice.translate(texts, beam=3) == model.translate(texts, beam=3)
+    other = firth.train("luong:tiny", text=lines(PAIRS[:60]), out=tmp_path / "other", settings=quick())
+    with pytest.raises(FirthError, match="its tokenizer is another one"):
+        model.joined_by([other])
+
+
+def test_words_that_the_vocabulary_lacks_are_read_and_spelled_by_letters(tmp_path):
+    names = ["".join(letters) for letters in product("abc", repeat=2)]
+    pairs = [(f"say {one} to {two}", f"a {two.upper()} dire {one.upper()}") for one in names for two in names] * 4
+    settings = {**SETTINGS, "tokenizer.size": 16, "input.letters": 32, "head.letters": 32, "train.budget": "400 steps"}
+    settings |= {"backbone.encoder.width": 24, "backbone.decoder.width": 48, "train.evaluate": 200}
+    model = firth.train("hybrid-mt:tiny", text=lines(pairs), out=tmp_path / "run", settings=settings)
+    known = model.tokenizer.vocabulary()
+    one, two = [name for name in names if name not in known and name.upper() not in known][:2]
+    found = {score.name: score.value for score in model.evaluate()}
+    assert found["exact_match"] > 0.8  # [UNK] has no letters, and what is copied is not in capitals
+    text = f"say {one} to {two}"
+    assert firth.load(model.run.path).translate([text]) == model.translate([text])
+    assert model.translate([text], unknown="keep") == ["a [UNK] dire [UNK]"]
+
+
+# --- files ----------------------------------------------------------------------------------------------------------
+
+
+def files(tmp_path, left, right):
+    source, target = tmp_path / "a.en", tmp_path / "a.it"
+    source.write_text("".join(f"{line}\n" for line in left))
+    target.write_text("".join(f"{line}\n" for line in right))
+    return {"source": str(source), "target": str(target)}
+
+
+def quick(**change):
+    return {**SETTINGS, **SMALL, "train.budget": "2 steps", "train.evaluate": 2, "train.save": 2, **change}
+
+
+def test_two_files_are_pairs_line_by_line(tmp_path):
+    given = files(tmp_path, *zip(*PAIRS, strict=True))
+    model = firth.train("seq2seq-lstm:tiny", out=tmp_path / "run", settings=quick(), **given)
+    assert {(pair.left, pair.right) for pair in model.held_out} <= {*PAIRS}
+    with pytest.raises(FirthError, match="looks at no token"):
+        model.align(["one"], ["uno"])
+
+
+@pytest.mark.parametrize(
+    ("left", "right", "message"),
+    [
+        (["one"] * 30, ["uno"] * 28, "ends after 28 lines, but .*a.en has 30"),
+        (["one"] * 20 + [""] + ["two"] * 20, ["uno"] * 41, "an empty text in a pair .*line 21|line 21.*empty text"),
+    ],
+)
+def test_files_that_do_not_belong_together_are_refused(tmp_path, left, right, message):
+    with pytest.raises(FirthError, match=message):
+        firth.train("luong:tiny", out=tmp_path / "run", settings=quick(), **files(tmp_path, left, right))
+
+
+def test_empty_lines_can_be_dropped(tmp_path):
+    left = [left for left, _ in PAIRS]
+    left[3] = " "
+    given = files(tmp_path, left, [right for _, right in PAIRS])
+    settings = quick(**{"data.empty": "drop"})
+    model = firth.train("luong:tiny", out=tmp_path / "run", settings=settings, **given)
+    assert all(pair.left.strip() for pair in model.held_out)
+
+
+def test_a_file_without_its_other_is_refused(tmp_path):
+    given = files(tmp_path, ["one"], ["uno"])
+    with pytest.raises(FirthError, match="1 files of texts to read and 0"):
+        firth.train("luong:tiny", out=tmp_path / "run", settings=quick(), source=given["source"])
+
+
+def test_weights_are_kept_by_what_is_written_if_asked(tmp_path):
+    settings = quick(**{"train.best": "quality", "train.budget": "40 steps", "train.evaluate": 10})
+    model = firth.train("luong:tiny", text=lines(), out=tmp_path / "run", settings=settings)
+    told = [json.loads(line) for line in (model.run.path / "log.jsonl").read_text().splitlines()]
+    found = [(line["rank"], line["value"], line["metric"]) for line in told if line.get("split") == "valid"]
+    assert len(found) == 4 and all(rank == -value and metric == "BLEU" for rank, value, metric in found)
+    with pytest.raises(FirthError, match="writes no texts that could be judged"):
+        plain = {"train.best": "quality", "train.budget": "2 steps", "tokenizer.size": 300}
+        firth.train("gpt:tiny", text=["a b c"] * 40, out=tmp_path / "gpt", settings=plain)
+
+
+def test_a_run_of_another_kind_has_no_such_verbs(tmp_path):
+    settings = {"train.budget": "2 steps", "tokenizer.size": 300, "train.threads": 1}
+    model = firth.train("gpt:tiny", text=["a b c d"] * 60, out=tmp_path / "gpt", settings=settings)
+    with pytest.raises(FirthError, match="this model has no --picture"):
+        model.answer("a b", {"picture": "x.svg"})
+
+
+def test_words_are_found_by_their_characters():
+    from firth.families.looks import looks
+    from firth.text.tokenizer import Encoding
+
+    read = Encoding([1, 2, 3, 4], [], [(0, 3), (3, 4), (4, 9), (9, 12)])
+    told = Encoding([1, 2], [], [(0, 1), (1, 2)])
+    weights = np.array([[0.1, 0.2, 0.3, 0.4], [0.4, 0.3, 0.2, 0.1]])
+    found = looks(" abc  def gh", "xy", weights, (read, told))
+    assert found.read == ("abc", "def", "gh") and found.written == ("xy",)
+    np.testing.assert_allclose(found.weights, [[0.5, 0.25, 0.25]])
