@@ -139,12 +139,17 @@ def text_file(path: str | Path) -> reading.TextFile:
     return reading.checked(reading.TextFile(path, str(path), Text(encoding=encoding)))
 
 
-def one_file(path: str | Path) -> Path:
-    """The path, if it is one and there is a file."""
+def one_path(path: str | Path) -> Path:
+    """The path, if it is one."""
     if not isinstance(path, (str, Path)):
         what = f"{len(path)} files, but this format is read from one"
         raise FirthError(what, where=", ".join(map(str, path)), do="give one, or say what they are with --format")
-    path = path if isinstance(path, Path) else Path(path)
+    return path if isinstance(path, Path) else Path(path)
+
+
+def one_file(path: str | Path) -> Path:
+    """The path, if it is one and there is a file."""
+    path = one_path(path)
     with packed.reading(str(path)):  # a name can be too long to ask for
         if path.is_file():
             return path

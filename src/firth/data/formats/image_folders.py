@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import ClassVar
 
+from firth.data import lines
 from firth.data.formats import going, pictures
 from firth.data.formats.images import Folder
 from firth.data.records import Image
@@ -25,7 +26,7 @@ class ClassFolders:
 
     def read(self, path: str | Path, report: going.Report | None = None) -> Iterator[Image]:
         """The pictures, by label and by name; `path` is the folder that the others are in."""
-        root, found = Path(path), False
+        root, found = lines.one_path(path), False
         if not root.is_dir():
             raise FirthError("no such folder", where=path, do="name a folder that has one for each label")
         for folder in sorted(part for part in root.iterdir() if part.is_dir() and not part.name.startswith(".")):
