@@ -1,5 +1,6 @@
 """Reading one text and writing another, against peers: one part or several (default: all).
 
+training: an encoder and a decoder of Transformers against Hugging Face's, the same pairs.
 decoding: greedy writing and a beam of 5, one text and 32 at once, against transformers and CTranslate2, same weights.
 """
 
@@ -10,9 +11,10 @@ import json
 from collections.abc import Callable
 
 import decoders
+import written
 
 # Each is given how many rounds to measure, prints its rows and returns them.
-PARTS: dict[str, Callable[[int], list[dict]]] = {"decoding": decoders.decoding}
+PARTS: dict[str, Callable[[int], list[dict]]] = {"training": written.training, "decoding": decoders.decoding}
 
 
 def main() -> None:

@@ -43,15 +43,15 @@ SHORT = {
     "vocabulary": ("tokenizer.size",),
     "lower": ("tokenizer.lower",),
     "min-count": ("tokenizer.min_count",),
-    "width": ("backbone.width", "method.width"),
-    "depth": ("backbone.depth",),
-    "dropout": ("backbone.dropout",),
+    "width": ("backbone.width", "method.width", "backbone.encoder.width+backbone.decoder.width"),
+    "depth": ("backbone.depth", "backbone.encoder.depth+backbone.decoder.depth"),
+    "dropout": ("backbone.dropout", "backbone.encoder.dropout+backbone.decoder.dropout"),
     "window": ("method.window",),
     "negatives": ("method.negatives",),
     "phrases": ("phrases.rounds",),
     "ngrams": ("method.word_ngrams",),
     "order": ("method.order",),
-    "smoothing": ("method.smoothing",),
+    "smoothing": ("method.smoothing", "objective.smoothing"),
     "start": ("start",),
     "teacher": ("objective.teacher",),
     "noise": ("objective.noise",),
@@ -96,7 +96,7 @@ def choose(what: str, settings: Iterable[str] = (), short: Mapping[str, str] = M
         name, config = record.preset, anew(record.config)
     else:
         name, config = what, find_preset(what)
-    named = [f"{_full_name(key, config, name)}={value}" for key, value in short.items()]
+    named = [f"{full}={value}" for key, value in short.items() for full in _full_names(key, config, name)]
     said = [*named, *settings]
     config, preset = core.override(config, said), config
     taught = core.has(config, "objective.teacher") and config.objective.teacher
@@ -268,12 +268,14 @@ def _refuse_used(path: Path) -> None:
         raise FirthError("this folder has other things in it", where=path, do="choose an empty or a new one with --out")
 
 
-def _full_name(short: str, config: schema.System, preset: str) -> str:
+def _full_names(short: str, config: schema.System, preset: str) -> list[str]:
+    """The settings that a short name stands for here: the first of its choices, or all of those joined by +."""
     if short not in SHORT:
         raise unknown("argument", short, [*SHORT, "out", "settings", "progress"])
-    for name in SHORT[short]:
-        if core.has(config, name):
-            return name
+    for choice in SHORT[short]:
+        names = choice.split("+")
+        if all(core.has(config, name) for name in names):
+            return names
     raise FirthError(f"{preset} has no setting {short!r}", do=f"firth presets {preset} lists them all")
 
 

@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 
 import firth
+from firth import api
 from firth.errors import FirthError
 from firth.families.unknown import text_of
 
@@ -228,3 +229,11 @@ def test_words_are_found_by_their_characters():
     found = looks(" abc  def gh", "xy", weights, (read, told))
     assert found.read == ("abc", "def", "gh") and found.written == ("xy",)
     np.testing.assert_allclose(found.weights, [[0.5, 0.25, 0.25]])
+
+
+def test_short_names_reach_both_parts():
+    short = {"width": "64", "depth": "1", "dropout": "0.2", "smoothing": "0.3"}
+    config = api.choose("transformer-mt:tiny", [], short).config
+    for part in (config.backbone.encoder, config.backbone.decoder):
+        assert (part.width, part.depth, part.dropout) == (64, 1, 0.2)
+    assert config.objective.smoothing == 0.3

@@ -27,7 +27,7 @@ _HELP = {
     "phrases": "Rounds of joining words that belong together.",
     "ngrams": "Runs of so many words are features too.",
     "order": "Tokens of the longest n-grams.",
-    "smoothing": "none, add-k, katz, stupid, kneser-ney or modified-kneser-ney.",
+    "smoothing": "Of n-grams: none, add-k, katz, stupid, kneser-ney or modified-kneser-ney; of labels: 0.1.",
     "start": "A run to start from (for word vectors also a file).",
     "teacher": "A run that fills gaps, for a smaller one to learn from.",
     "noise": "What is done to a text that is to be written anew: permute,infill or spans, for example.",
@@ -57,6 +57,6 @@ def with_settings(command: Callable[..., None]) -> Callable[..., None]:
 
 
 def _flag(short: str, names: Sequence[str]) -> inspect.Parameter:
-    about = _HELP.get(short) or f"The setting {' or '.join(names)}."
+    about = _HELP.get(short) or f"The setting {' or '.join(names).replace('+', ' and ')}."
     kind = Annotated[str | None, typer.Option(f"--{short}", help=about, rich_help_panel="Settings")]
     return inspect.Parameter(short.replace("-", "_"), inspect.Parameter.KEYWORD_ONLY, default=None, annotation=kind)
