@@ -8,6 +8,7 @@ import pytest
 
 import firth
 from firth import api
+from firth.build import build
 from firth.errors import FirthError
 from firth.families.unknown import text_of
 
@@ -124,8 +125,9 @@ def test_a_long_text_is_read_in_parts(model):
     (whole,) = model.translate([text])
     parts = model.translate(model.pieces(text))
     assert whole == " ".join(parts)
-    with pytest.raises(FirthError, match="reads at most 12 at once"):
-        model.translate(["one " * 30])
+    cut = model.pieces("one " * 30)
+    assert len(cut) > 1 and " ".join(cut) == ("one " * 30).strip()
+    assert model.translate(["", " "]) == ["", ""]
 
 
 def test_a_model_that_writes_with_itself_writes_the_same(model, tmp_path):
@@ -229,6 +231,20 @@ def test_words_are_found_by_their_characters():
     found = looks(" abc  def gh", "xy", weights, (read, told))
     assert found.read == ("abc", "def", "gh") and found.written == ("xy",)
     np.testing.assert_allclose(found.weights, [[0.5, 0.25, 0.25]])
+
+
+@pytest.mark.parametrize("preset", ["luong", "pointer-summary", "hybrid-mt"])
+def test_low_precision_writes_too(preset, tmp_path):
+    settings = quick(**{"train.precision": "bf16", "tokenizer.size": 20})
+    model = firth.train(f"{preset}:tiny", text=lines(PAIRS[:60]), out=tmp_path / "run", settings=settings)
+    assert isinstance(model.translate(["one two"], beam=2)[0], str)
+
+
+def test_a_network_of_one_text_does_not_start_from_a_translator(model):
+    with pytest.raises(FirthError, match="one of the two reads a text and writes another"):
+        api.choose("lstm-lm:tiny", [], {"start": str(model.run.path)})
+    with pytest.raises(FirthError, match="no source to copy from"):
+        build(api.choose("lstm-lm:tiny", ["head.kind=copying"]).config, 30)
 
 
 def test_short_names_reach_both_parts():

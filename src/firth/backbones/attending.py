@@ -97,6 +97,7 @@ class AttendingDecoder(nn.Module):
                 *found, live = self._some(vector, source, live)
                 parts.append(found)
             states, weights = (torch.cat(part, 1) for part in zip(*parts, strict=True))
+        weights = weights.float()  # whatever the precision of products: they are read outside of the network too
         live[ALIGNMENT] = weights[:, -1]
         return Encoded(states, target.mask, state=State(state.source, live), alignment=weights)
 

@@ -23,7 +23,7 @@ from firth.data.tasks import named as task
 from firth.errors import FirthError, unknown
 
 Example = Labelled | Pair | Image
-ORDERED = ("similarity", "translation")  # tables without names: left, right, score
+ORDERED = ("similarity", "translation", "summarisation")  # tables without names: left, right, score
 WORLD = "world"  # stands for the beginning of what the world has for the task
 NAMES = ("train", "valid", "test")
 PARTS = {"train": ("train", "all"), "valid": ("valid", "dev"), "test": ("test",)}  # what sets call their splits

@@ -36,6 +36,9 @@ def inherit(config: schema.Neural, start: str) -> schema.Neural:
     if begun.input.kind != config.batching.gives:
         what = f"that run reads {begun.input.kind}, and here are {config.batching.gives} to be read"
         raise FirthError(what, where=start, do="name a run of the same kind")
+    if isinstance(begun.backbone, schema.EncoderDecoder) != isinstance(config.objective, schema.Written):
+        what = "one of the two reads a text and writes another, the other has one text"
+        raise FirthError(what, where=start, do="start from a run of the same kind")
     config = suited(config, fitted(begun))
     given = replace(begun.input, vectors="") if begun.input.vectors else begun.input  # the run has learned from them
     network = {"tokenizer": begun.tokenizer, "input": given, "backbone": _backbone(config, begun)}

@@ -51,6 +51,7 @@ JUDGES: dict[str, Judge] = {
 class Asked(Wanted):
     """How texts are to be written, and what is done about words that the vocabulary lacks."""
 
+    normalise: Literal["none", "mean", "gnmt"] = "mean"
     # a word that the vocabulary lacks is spelled if the model has learned to, or copied from where it looked in the
     # source; keep: it is shown as [UNK]
     unknown: Literal["spell", "copy", "keep"] = "spell"
@@ -76,8 +77,9 @@ class TranslatingModel(WritingModel):
     ) -> list[Score]:
         """How well texts are written for others: perplexity, and what a beam writes against what should be written."""
         part = own_examples(self.run, split, pairs) if text is None else self._given(text)
-        found = self.surprised(tokenise_pairs(part, self._tokenizers, cache or default_cache()))
-        return [*found, *self.judged(part.name, part.examples, beam=BEAM, normalise="mean")]
+        letters = bool(self.config.input.letters or self.config.head.letters)
+        found = self.surprised(tokenise_pairs(part, self._tokenizers, cache or default_cache(), letters))
+        return [*found, *self.judged(part.name, part.examples, beam=BEAM)]
 
     def judged(self, split: str, wanted: Sequence[Any], **how: Any) -> list[Score]:
         """What is written for pairs of texts against their second texts, by what they are written for."""
@@ -117,7 +119,7 @@ class TranslatingModel(WritingModel):
         """What is written for each text, `count` ways, the best first. A text that is too long is read in pieces."""
         if isinstance(texts, str):
             raise FirthError("one text, where several are read", do="put it into a list: translate([text])")
-        asked = read_options(Asked, how)
+        asked = _asked(how)
         cut = [self.pieces(text) for text in texts]
         whole = [piece for pieces in cut for piece in pieces]
         found = iter(self.written([self.row(piece) for piece in whole], asked))
@@ -163,7 +165,7 @@ class TranslatingModel(WritingModel):
         if not limit or len(self.source.ids(text)) <= limit:
             return [text]
         found: list[str] = []
-        for sentence in sentences(text):
+        for sentence in (part for whole in sentences(text) for part in self._fitting(whole)):
             longer = f"{found[-1]} {sentence}" if found else sentence
             if found and len(self.source.ids(longer)) <= limit:
                 found[-1] = longer
@@ -171,7 +173,20 @@ class TranslatingModel(WritingModel):
                 found.append(sentence)
         return found
 
+    def _fitting(self, sentence: str) -> list[str]:
+        """A sentence as it is, or cut at white space where it is too long."""
+        found: list[str] = []
+        for word in sentence.split():
+            longer = f"{found[-1]} {word}" if found else word
+            if found and len(self.source.ids(longer)) <= self.limit:
+                found[-1] = longer
+            else:
+                found.append(word)
+        return found if len(self.source.ids(sentence)) > self.limit else [sentence]
+
     def _told(self, text: str, found: Any, asked: Asked) -> Translation:
+        if not text.strip():  # for nothing, nothing is written
+            return Translation("", 0.0, 0.0)
         return Translation(text_of(self, text, found.ids, asked.unknown), found.log_probability, found.score)
 
     # --- where it looks ---------------------------------------------------------------------------------------
@@ -179,6 +194,8 @@ class TranslatingModel(WritingModel):
     def align(self, texts: Sequence[str], others: Sequence[str], layer: int = -1) -> list[Looks]:
         """Where the network looks while it writes each of the other texts, word by word. A Transformer looks in each of
         its layers; what is told is the mean of one layer's heads."""
+        if len(texts) != len(others):
+            raise FirthError(f"{len(texts)} texts that are read and {len(others)} that are written", do="give pairs")
         return [self._looks(one, other, layer) for one, other in zip(texts, others, strict=True)]
 
     def _looks(self, read: str, written: str, layer: int) -> Looks:
@@ -240,7 +257,7 @@ class TranslatingModel(WritingModel):
 
     def answers(self, lines: Sequence[str], options: Mapping[str, object]) -> list[dict[str, Any]]:
         """What `firth run` says to lines."""
-        asked = read_options(Asked, {"beam": BEAM, "normalise": "mean", **options} if _plain(options) else options)
+        asked = _asked({"beam": BEAM, **options} if not {"beam", "temperature"} & {*options} else options)
         found = self.write(lines, **asdict(asked))
         for line, ways in zip(lines, found, strict=True):
             if asked.picture:
@@ -254,9 +271,10 @@ class TranslatingModel(WritingModel):
         return "\n---\n".join(answer["texts"])
 
 
-def _plain(options: Mapping[str, object]) -> bool:
-    """Whether nothing is said of how to write, so that it is searched for."""
-    return not {"beam", "temperature", "normalise"} & {*options}
+def _asked(given: Mapping[str, object]) -> Asked:
+    """The options; a length penalty is that of GNMT, where nothing else is said."""
+    gnmt = {"normalise": "gnmt"} if given.get("length_penalty") and "normalise" not in given else {}
+    return read_options(Asked, {**given, **gnmt})
 
 
 def _answer(line: str, ways: Sequence[Translation]) -> dict[str, Any]:

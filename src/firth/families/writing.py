@@ -35,7 +35,7 @@ _BEFORE = "a"  # any word: what follows it stands within a text
 class Wanted(Search):
     """How texts are to be written, and what must and must not be in them."""
 
-    length: int = bounded(100, least=1)  # tokens at most
+    length: int = bounded(0, least=0)  # tokens at most; 0: 50 and twice as many as the longest text has
     begin: str = ""  # what every text begins with
     require: tuple[str, ...] = ()  # words that must come
     ban: tuple[str, ...] = ()  # words that must not come
@@ -101,7 +101,8 @@ class WritingModel(TextModel):
         special = self.tokenizer.special
         begun = [getattr(special, self.config.objective.first), *([special.start] if self._opened else [])]
         limit = self.system.backbone.limit
-        length = min(asked.length, limit - len(begun) + 1) if limit else asked.length
+        length = asked.length or 50 + 2 * max(len(row.ids) for row in rows)
+        length = min(length, limit - len(begun) + 1) if limit else length
         prompts = np.tile(begun, (len(rows), 1))
         streams = {"source": stacked(rows, special.padding), "text": Tokens(prompts, prompts >= 0)}
         words = {

@@ -32,12 +32,12 @@ class CopyingHead(LanguageHead):
         own = super().log_probabilities(states, table).gather(-1, target.values[..., None]).squeeze(-1)
         there = looked.ids[:, None] == target.values[..., None]  # (batch, time, source)
         copied = (looked.weights * there).sum(-1)
-        gate = self.gate(states).squeeze(-1).sigmoid()
+        gate = self.gate(states).squeeze(-1).float().sigmoid()
         return -(((own.exp() * gate + copied * (1 - gate)) + TINY).log() * target.weight).sum()
 
     def log_probabilities(self, states: Tensor, table: Tensor | None, looked: Looked) -> Tensor:
         """states (…, width) -> log-probabilities (…, vocabulary)."""
-        gate = self.gate(states).sigmoid()
+        gate = self.gate(states).float().sigmoid()
         found = super().log_probabilities(states, table).exp() * gate
         ids = looked.ids[:, None].expand_as(looked.weights)
         return (found.scatter_add(-1, ids, looked.weights * (1 - gate)) + TINY).log()

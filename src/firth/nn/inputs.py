@@ -39,7 +39,10 @@ class TokenEmbedding(nn.Module):
         if self.letters is not None and tokens.letters is not None:
             spelled = tokens.letters[..., 0] != PAD
             if spelled.any():
-                found = found.masked_scatter(spelled[..., None], self.letters(tokens.letters[spelled]))
+                vectors = self.letters(tokens.letters[spelled]).to(found.dtype)
+                found = found.masked_scatter(spelled[..., None], vectors)
+            else:  # all parts of the network take part in every batch, as several processes want it
+                found = found + sum(parameter.sum() for parameter in self.letters.parameters()) * 0.0
         if self.segments is not None:  # text that is no pair is all of the first kind
             kind = torch.zeros_like(tokens.ids) if tokens.segment is None else tokens.segment
             found = found + F.embedding(kind.clamp(max=len(self.segments) - 1), self.segments)  # RoBERTa has one kind

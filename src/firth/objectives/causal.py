@@ -5,6 +5,7 @@ from __future__ import annotations
 from torch import nn
 
 from firth.config import schema
+from firth.errors import FirthError
 from firth.objectives.driven import Driven
 from firth.types import Batch, State, Term
 
@@ -18,6 +19,9 @@ class Causal(nn.Module):
 
     def __init__(self, config: schema.Neural, width: int):
         super().__init__()
+        if isinstance(config.head, schema.CopyingHead) and not isinstance(config.objective, schema.Written):
+            do = "set it to language"
+            raise FirthError("there is no source to copy from", where="head.kind", do=do)
 
     def counts(self, batch: Batch) -> dict[str, float]:
         """How much each term of the loss is to be divided by, known before the forward pass."""

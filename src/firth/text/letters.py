@@ -8,7 +8,7 @@ import numpy as np
 
 PAD, END = 0, 1
 SIZE = 2 + 256  # bytes come after the marks
-LONGEST = 32  # bytes of a word, with its end; longer ones are cut
+LONGEST = 96  # bytes of a word, with its end; longer ones are cut
 
 
 def spell(word: str) -> np.ndarray:
