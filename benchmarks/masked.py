@@ -13,7 +13,7 @@ import numpy as np
 
 import workers
 from neural import CLIP, RATE, SEED, STEPS, plain_stepping, stepping
-from sides import row
+from sides import precisions, row
 
 VOCABULARY, MASK, SHARE = 8000, 4, 0.15
 ROWS, LENGTH, WIDTH, DEPTH, HEADS = 16, 128, 256, 4, 4
@@ -140,7 +140,7 @@ WORK = {
 def bert(rounds: int) -> list[dict]:
     """Training by masks in tokens a second, and reading rows of one length and of many, where ours skips padding."""
     tokens, rows = STEPS * ROWS * LENGTH, []
-    for bf16, name in enumerate(("float32", "bf16")[: 1 + _has_bf16()]):
+    for bf16, name in enumerate(precisions()):
         (mine, theirs), memory = workers.compare(__file__, ("training", str(bf16)), rounds)
         rows.append(row(f"bert, masked training, {name}", tokens / mine, tokens / theirs, 1.25, "tokens/s"))
         rows.append(row("bert, its peak memory", *memory, 1.0, "MB", False))
@@ -149,12 +149,6 @@ def bert(rounds: int) -> list[dict]:
         texts = PASSES * READ["rows"]
         rows.append(row(f"bert, reading, {name}", texts / mine, texts / theirs, target, "texts/s"))
     return rows
-
-
-def _has_bf16() -> bool:
-    from firth.training.devices import has_bf16
-
-    return has_bf16()
 
 
 def main() -> None:

@@ -6,30 +6,12 @@ decoding: greedy writing and a beam of 5, one text and 32 at once, against trans
 
 from __future__ import annotations
 
-import argparse
-import json
-from collections.abc import Callable
-
 import decoders
+import sides
 import written
 
-# Each is given how many rounds to measure, prints its rows and returns them.
-PARTS: dict[str, Callable[[int], list[dict]]] = {"training": written.training, "decoding": decoders.decoding}
-
-
-def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("parts", nargs="*", metavar="PART", help=f"of {', '.join(PARTS)}")
-    parser.add_argument("--quick", action="store_true", help="fewer rounds")
-    parser.add_argument("--json", action="store_true", help="the last line is the table as JSON")
-    options = parser.parse_args()
-    if wrong := set(options.parts) - set(PARTS):
-        parser.error(f"no part {', '.join(sorted(wrong))}; there are {', '.join(PARTS)}")
-    print(f"{'':40} {'ours':>14} {'peer':>14}")
-    rows = [found for part in options.parts or PARTS for found in PARTS[part](2 if options.quick else 5)]
-    if options.json:
-        print(json.dumps({"rows": rows}))
+PARTS: dict[str, sides.Part] = {"training": written.training, "decoding": decoders.decoding}
 
 
 if __name__ == "__main__":
-    main()
+    sides.run_parts(PARTS, __doc__)

@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+import argparse
+import json
 import statistics
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Any
+
+Part = Callable[[int], list[dict]]  # is given how many rounds to measure, prints its rows and returns them
 
 
 def row(name: str, ours: float, peer: float | None, target: float | None, unit: str, faster: bool = True) -> dict:
@@ -26,3 +30,25 @@ def timed(*works: Callable[[], Any], rounds: int) -> list[float]:
             work()
             found.append(time.perf_counter() - began)
     return [statistics.median(found) for found in times]
+
+
+def run_parts(parts: Mapping[str, Part], about: str) -> None:
+    """The command line of a benchmark of several parts, one or several of them (default: all)."""
+    parser = argparse.ArgumentParser(description=about)
+    parser.add_argument("parts", nargs="*", metavar="PART", help=f"of {', '.join(parts)}")
+    parser.add_argument("--quick", action="store_true", help="fewer rounds")
+    parser.add_argument("--json", action="store_true", help="the last line is the table as JSON")
+    options = parser.parse_args()
+    if wrong := set(options.parts) - set(parts):
+        parser.error(f"no part {', '.join(sorted(wrong))}; there are {', '.join(parts)}")
+    print(f"{'':40} {'ours':>14} {'peer':>14}")
+    rows = [found for part in options.parts or parts for found in parts[part](2 if options.quick else 5)]
+    if options.json:
+        print(json.dumps({"rows": rows}))
+
+
+def precisions() -> list[str]:
+    """Those that can be measured here: bf16 only where the processor has it."""
+    from firth.training.devices import has_bf16
+
+    return ["float32", "bf16"][: 1 + has_bf16()]

@@ -8,17 +8,13 @@ reformer: memory over depth and length, beside plain residuals, dense attention 
 
 from __future__ import annotations
 
-import argparse
-import json
-from collections.abc import Callable
-
 import long
 import masked
 import reformer
 import remembering
+import sides
 
-# Each is given how many rounds to measure, prints its rows and returns them.
-PARTS: dict[str, Callable[[int], list[dict]]] = {
+PARTS: dict[str, sides.Part] = {
     "bert": masked.bert,
     "longformer": long.longformer,
     "memory": remembering.memory,
@@ -26,19 +22,5 @@ PARTS: dict[str, Callable[[int], list[dict]]] = {
 }
 
 
-def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("parts", nargs="*", metavar="PART", help=f"of {', '.join(PARTS)}")
-    parser.add_argument("--quick", action="store_true", help="fewer rounds")
-    parser.add_argument("--json", action="store_true", help="the last line is the table as JSON")
-    options = parser.parse_args()
-    if wrong := set(options.parts) - set(PARTS):
-        parser.error(f"no part {', '.join(sorted(wrong))}; there are {', '.join(PARTS)}")
-    print(f"{'':40} {'ours':>14} {'peer':>14}")
-    rows = [found for part in options.parts or PARTS for found in PARTS[part](2 if options.quick else 5)]
-    if options.json:
-        print(json.dumps({"rows": rows}))
-
-
 if __name__ == "__main__":
-    main()
+    sides.run_parts(PARTS, __doc__)

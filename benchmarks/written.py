@@ -12,7 +12,7 @@ import numpy as np
 
 import workers
 from neural import CLIP, RATE, SEED, STEPS, plain_stepping, stepping
-from sides import row
+from sides import precisions, row
 
 VOCABULARY, PAD, END = 8000, 1, 2
 WIDTH, DEPTH, HEADS = 256, 3, 4
@@ -106,17 +106,11 @@ WORK = {"ours": our_training, "theirs": their_training}
 def training(rounds: int) -> list[dict]:
     """Tokens written a second, with the optimizer's step; the peer in a plain loop, without what its Trainer adds."""
     rows, count = [], told()
-    for bf16, name in enumerate(("float32", "bf16")[: 1 + _has_bf16()]):
+    for bf16, name in enumerate(precisions()):
         (mine, theirs), memory = workers.compare(__file__, ("training", str(bf16)), rounds)
         rows.append(row(f"training, {name}", count / mine, count / theirs, 1.25, "tokens/s"))
         rows.append(row("training, peak memory", *memory, 1.0, "MB", False))
     return rows
-
-
-def _has_bf16() -> bool:
-    from firth.training.devices import has_bf16
-
-    return has_bf16()
 
 
 def main() -> None:
