@@ -23,7 +23,14 @@ SPECIAL = ["<s>", "<pad>", "</s>", "<unk>", "<mask>"]  # the first tokens; none 
 END = 2
 READ, NEW = 20, 32  # tokens of a source, and to be written
 SHAPES = [(1, 1), (1, 5), (32, 1), (32, 5)]  # texts at once, width of the beam
-TARGETS = {"transformers": 2.0, "ctranslate2": 0.7}
+# Who is set beside whom, and how much faster ours should be. Where nothing is said, weights are in float32.
+BESIDE = [
+    ("ours", "transformers", 2.0),
+    ("ours", "ctranslate2", 0.7),
+    ("ours, half", "transformers", 2.0),
+    ("ours, int8", "transformers", 2.0),
+    ("ours, int8", "ctranslate2, int8", None),
+]
 Ids = list[list[int]]
 
 
@@ -67,7 +74,7 @@ def sources(rows: int):
     return torch.randint(len(SPECIAL), SIZE, (rows, READ), generator=torch.Generator().manual_seed(3))
 
 
-def ours(folder: Path, rows: int, beam: int) -> Callable[[], Ids]:
+def ours(folder: Path, rows: int, beam: int, weights: str) -> Callable[[], Ids]:
     """The package's own decoding."""
     import torch
 
@@ -75,11 +82,14 @@ def ours(folder: Path, rows: int, beam: int) -> Callable[[], Ids]:
     from firth.decoding.writing import Search, decode
     from firth.families.writer import Writer
     from firth.interop.reading import fetch
+    from firth.nn.linear import lighten
     from firth.types import Batch, Tokens
 
     found = fetch(folder / "model")
     system = build(found.config, found.tokenizer.size).eval()
     system.load_state_dict(dict(found.tensors))
+    if weights:
+        lighten(system, weights)
     source, first = sources(rows), torch.full((rows, 1), END)
     streams = {"source": Tokens(source, source >= 0), "text": Tokens(first, first >= 0)}
     stepper, never = Writer(system, SIZE), range(len(SPECIAL))
@@ -91,7 +101,7 @@ def ours(folder: Path, rows: int, beam: int) -> Callable[[], Ids]:
     return run
 
 
-def theirs(folder: Path, rows: int, beam: int) -> Callable[[], Ids]:
+def theirs(folder: Path, rows: int, beam: int, weights: str) -> Callable[[], Ids]:
     """`generate` of transformers."""
     import torch
 
@@ -108,11 +118,11 @@ def theirs(folder: Path, rows: int, beam: int) -> Callable[[], Ids]:
     return run
 
 
-def compiled(folder: Path, rows: int, beam: int) -> Callable[[], Ids]:
-    """CTranslate2 with float32 weights."""
+def compiled(folder: Path, rows: int, beam: int, weights: str) -> Callable[[], Ids]:
+    """CTranslate2."""
     import ctranslate2
 
-    model = ctranslate2.Translator(str(folder / "ctranslate2"), intra_threads=1, compute_type="float32")
+    model = ctranslate2.Translator(str(folder / "ctranslate2"), intra_threads=1, compute_type=weights or "float32")
     pieces = _pieces()
     numbers = {piece: number for number, piece in enumerate(pieces)}
     texts = [[pieces[number] for number in row] for row in sources(rows).tolist()]
@@ -130,23 +140,24 @@ PROGRAMS = {"ours": ours, "transformers": theirs, "ctranslate2": compiled}
 
 
 def programs() -> list[str]:
-    """Those that are installed."""
-    return [name for name in PROGRAMS if name == "ours" or importlib.util.find_spec(name)]
+    """Those that are installed, with the form of their weights."""
+    names = dict.fromkeys(name for *pair, _ in BESIDE for name in pair)
+    return [name for name in names if name.startswith("ours") or importlib.util.find_spec(name.partition(",")[0])]
 
 
 def decoding(rounds: int) -> list[dict]:
     """Tokens a second of greedy writing and of a beam of 5, of one text and of 32 at once; and how much is the same."""
     found = []
-    for name in PROGRAMS.keys() - {*programs()}:
+    for name in PROGRAMS.keys() - {name.partition(",")[0] for name in programs()}:
         print(f"{name} is not installed: its rows are left out (pip install {name})")
     with tempfile.TemporaryDirectory() as place:
         make(Path(place))
         for rows, beam in SHAPES:
             times = _by_turns(place, rows, beam, rounds)
-            for peer, target in TARGETS.items():
+            for own, peer, target in BESIDE:
                 if peer in times:
-                    name = f"{'greedy' if beam == 1 else f'beam {beam}'}, {rows} at once, beside {peer}"
-                    speeds = (rows * NEW / times[program] for program in ("ours", peer))
+                    name = f"{'greedy' if beam == 1 else f'beam {beam}'}, {rows} at once, {own} / {peer}"
+                    speeds = (rows * NEW / times[program] for program in (own, peer))
                     found.append(sides.row(name, *speeds, target, "tokens/s"))
             print(f"  the same tokens: {_agreement(Path(place), [*times])}")
     return found
@@ -180,7 +191,8 @@ def main() -> None:
     import torch
 
     torch.set_num_threads(1)
-    run = PROGRAMS[program](Path(place), int(rows), int(beam))
+    name, _, weights = program.partition(", ")
+    run = PROGRAMS[name](Path(place), int(rows), int(beam), weights)
 
     def work() -> float:
         began = time.process_time()

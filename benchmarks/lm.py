@@ -215,14 +215,12 @@ def training(asked: Asked) -> list[dict]:
 
 
 def generation(asked: Asked) -> list[dict]:
-    """Tokens of a small GPT with its cache, one row and eight."""
+    """Tokens of a small GPT with its cache, one row and eight, with our weights in each form beside float32."""
     rows = []
-    for count in (1, 8):
-        (mine, theirs), _ = neural.compare("generation", "gpt", count, asked.rounds)
-        tokens = count * neural.NEW
-        rows.append(
-            row(f"generation, {count} at a time: transformers", tokens / mine, tokens / theirs, 2.0, "tokens/s")
-        )
+    for count, weights in itertools.product((1, 8), ("float32", "half", "int8")):
+        (mine, theirs), _ = neural.compare("generation", weights, count, asked.rounds)
+        name, tokens = f"generation, {count} at a time, {weights}", count * neural.NEW
+        rows.append(row(name, tokens / mine, tokens / theirs, 2.0, "tokens/s"))
     return rows
 
 

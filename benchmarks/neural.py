@@ -1,7 +1,7 @@
 """Neural language models against plain PyTorch and Hugging Face: a part of lm.py, each model in a process of its own.
 
 `python neural.py ours|theirs training|generation KIND NUMBER` answers each line on standard input with the seconds of
-some work; the number is 1 for bf16, or how many rows to generate.
+some work; the number is 1 for bf16, or how many rows to generate, where the kind is that of our weights.
 """
 
 from __future__ import annotations
@@ -108,16 +108,20 @@ def stepping(config, vocabulary: int, given) -> Callable[[], float]:
     return run
 
 
-def our_generation(kind: str, rows: int) -> Callable[[], float]:
+def our_generation(weights: str, rows: int) -> Callable[[], float]:
     """Tokens drawn one after the other from the whole distribution, with the cache."""
     import torch
 
     from firth.build import build
     from firth.decoding.sample import Sampling, generate
     from firth.families.stepper import NeuralStepper
+    from firth.nn.linear import lighten
     from firth.types import Batch, Tokens
 
-    stepper = NeuralStepper(build(our_config("gpt", False), VOCABULARY).eval(), VOCABULARY)
+    system = build(our_config("gpt", False), VOCABULARY).eval()
+    if weights != "float32":
+        lighten(system, weights)
+    stepper = NeuralStepper(system, VOCABULARY)
     ids = torch.randint(VOCABULARY, (rows, PROMPT))
     prompts = Batch({"text": Tokens(ids, torch.ones_like(ids, dtype=torch.bool))}, {})
 
@@ -199,8 +203,8 @@ def plain_stepping(model, loss, made: list, bf16: bool) -> Callable[[], float]:
     return run
 
 
-def their_generation(kind: str, rows: int) -> Callable[[], float]:
-    """`generate` with its cache, drawing from the whole distribution."""
+def their_generation(_: str, rows: int) -> Callable[[], float]:
+    """`generate` with its cache, drawing from the whole distribution, in float32 whatever ours has."""
     import torch
 
     model, ids = gpt2().eval(), torch.randint(VOCABULARY, (rows, PROMPT))

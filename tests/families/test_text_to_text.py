@@ -187,7 +187,7 @@ def test_tasks_with_prefixes_are_learned_together_and_from_a_run(tmp_path):
     assert found == {score.name: score.value for score in firth.load(model.run.path).evaluate()}
     other = {score.name: score.value for score in model.evaluate(str(one))}
     assert set(other) == set(found)
-    assert "\"once: " in model.hint
+    assert '"once: ' in model.hint
     again = {name: own[name] for name in ("data.text", "data.prefixes")}
     again |= {"train.budget": "2 steps", "train.optimizer.rate": 1e-6}
     more = firth.train("text-to-text:tiny", out=tmp_path / "more", start=model.run.path, settings=again)

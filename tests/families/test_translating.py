@@ -139,6 +139,20 @@ def test_a_model_that_writes_with_itself_writes_the_same(model, tmp_path):
         model.joined_by([other])
 
 
+@pytest.mark.parametrize("weights", ["half", "int8"])
+def test_lighter_weights_write_much_the_same(model, weights):
+    lighter = firth.load(model.run.path, weights=weights)
+    texts = [left for left, _ in PAIRS[:40]]
+    same = [a == b for a, b in zip(lighter.translate(texts), model.translate(texts), strict=True)]
+    assert sum(same) >= 36
+    assert f"prec:{weights}" in lighter.signed()
+
+
+def test_weights_of_no_known_form_are_refused(model):
+    with pytest.raises(FirthError, match="unknown form of weights 'int4'"):
+        firth.load(model.run.path, weights="int4")
+
+
 def test_words_that_the_vocabulary_lacks_are_read_and_spelled_by_letters(tmp_path):
     names = ["".join(letters) for letters in product("abc", repeat=2)]
     pairs = [(f"say {one} to {two}", f"a {two.upper()} dire {one.upper()}") for one in names for two in names] * 4

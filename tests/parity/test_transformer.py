@@ -10,7 +10,6 @@ from firth.build import build
 from firth.config import schema
 from firth.errors import FirthError
 from firth.families.stepper import NeuralStepper
-from firth.nn.linear import Linear
 from firth.types import Batch, Target, Tokens
 
 transformers = pytest.importorskip("transformers")
@@ -178,17 +177,3 @@ def test_generation_goes_on_beyond_the_context():
 def test_what_does_not_fit_together_is_refused(change, message):
     with pytest.raises(FirthError, match=message):
         gpt(**change)
-
-
-def test_products_of_few_rows_follow_their_weights():
-    """A turned copy of a matrix must not outlive the values it was made of."""
-    layer = Linear(6, 5)
-    x = torch.randn(2, 1, 6)
-    with torch.no_grad():
-        for _ in range(3):
-            torch.testing.assert_close(layer(x), torch.nn.functional.linear(x, layer.weight, layer.bias))
-            layer.weight.mul_(1.5)
-        layer.load_state_dict(Linear(6, 5).state_dict())
-        torch.testing.assert_close(layer(x), torch.nn.functional.linear(x, layer.weight, layer.bias))
-        layer.weight.data = torch.randn(5, 6)
-        torch.testing.assert_close(layer(x), torch.nn.functional.linear(x, layer.weight, layer.bias))

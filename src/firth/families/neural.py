@@ -31,6 +31,7 @@ from firth.families.sentences import SentenceModel
 from firth.families.starting import start_from, start_tokenizers
 from firth.families.teaching import attach_teacher, begin_as, teacher_note, teacher_tokenizers
 from firth.families.translating import TranslatingModel
+from firth.nn.linear import lighten
 from firth.report.page import write_report
 from firth.runs import checkpoints
 from firth.runs.budget import parse
@@ -274,8 +275,8 @@ def totals(system: System, parts: Batches, limit: int = 0) -> dict[str, Term]:
     return found
 
 
-def load(run: Run) -> Model:
-    """The trained model of a run."""
+def load(run: Run, weights: str = "") -> Model:
+    """The trained model of a run; its matrices in another form than that of training, if one is named."""
     require_trained(run, "trained weights")
     record, tokenizers = run.record, run.own_tokenizers()
     tokenizer, classes = tokenizers.get("text"), len(record.data.get("labels", ())) or 2
@@ -285,7 +286,11 @@ def load(run: Run) -> Model:
         raise FirthError(
             "the weights belong to another tokenizer", where=run.path, do="restore the folder, or train again"
         )
-    return MODELS[type(record.config.objective)](run, tokenizer, system.eval())
+    model = MODELS[type(record.config.objective)](run, tokenizer, system.eval())
+    if weights:
+        lighten(system, weights)
+        model.weights = weights
+    return model
 
 
 def _finish(order: Order, place: Devices) -> Model:

@@ -11,7 +11,7 @@ from torch.nn import functional as F
 from firth.config import schema
 from firth.nn.feedforward import ACTIVATIONS
 from firth.nn.letters import LetterWriter
-from firth.nn.linear import Turned, linear
+from firth.nn.linear import Kept, linear
 from firth.nn.loss import linear_cross_entropy, linear_surprise
 from firth.nn.norm import LayerNorm
 from firth.types import Target
@@ -43,7 +43,7 @@ class LanguageHead(nn.Module):
             nn.init.uniform_(self.weight, -SPREAD, SPREAD)
         self.bias = nn.Parameter(torch.zeros(vocabulary)) if config.bias else None
         self.scale = 1 / math.sqrt(width) if config.scaled else 1.0
-        self.turned = Turned()
+        self.kept = Kept()
         self.letters = LetterWriter(config.letters, width) if config.letters else None
         self.project: nn.Module = nn.Identity()
         if config.transform:
@@ -74,7 +74,7 @@ class LanguageHead(nn.Module):
 
     def log_probabilities(self, states: Tensor, table: Tensor | None) -> Tensor:
         """states (…, width) -> log-probabilities (…, vocabulary), in at least float32."""
-        logits = linear(self.before(states), self.matrix(table).to(states.dtype), self.bias, self.turned)
+        logits = linear(self.before(states), self.matrix(table).to(states.dtype), self.bias, self.kept)
         return F.log_softmax(logits.to(torch.promote_types(logits.dtype, torch.float32)), -1)
 
     def before(self, states: Tensor) -> Tensor:

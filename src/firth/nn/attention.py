@@ -14,7 +14,7 @@ from firth.config.schema import Transformer
 from firth.nn.cache import Cache
 from firth.nn.central import Chosen, Own, chosen, look_at_all, visible_to
 from firth.nn.kernels import KERNELS, dense
-from firth.nn.linear import Linear
+from firth.nn.linear import Kept, Linear, linear
 from firth.nn.memory import Memory
 from firth.nn.patterns import View, head_steps
 from firth.nn.positions import POSITIONS, Relation, head_width
@@ -68,6 +68,7 @@ class Heads(nn.Module):
         bias = config.bias and config.attention_bias
         self.inputs = Linear(config.width, self.parts * self.heads * self.width, bias=bias)
         self.output = Linear(self.heads * self.width, config.width, bias=bias)
+        self.queried = Kept()
 
     def split(self, mixed: Tensor, parts: int) -> tuple[Tensor, ...]:
         """(batch, time, parts × width) -> each part (batch, heads, time, head width)."""
@@ -77,8 +78,10 @@ class Heads(nn.Module):
     def some(self, x: Tensor, first: int, last: int) -> Tensor:
         """Only some of queries, keys and values (0 to 3) of x."""
         rows = slice(first * self.heads * self.width, last * self.heads * self.width)
-        bias = self.inputs.bias
-        return F.linear(x, self.inputs.weight[rows], None if bias is None else bias[rows])
+        weight, bias = self.inputs.weight[rows], None if self.inputs.bias is None else self.inputs.bias[rows]
+        if first:  # once for a source, so that it does not pay to keep another form of the matrix
+            return F.linear(x, weight, bias)
+        return linear(x, weight, bias, self.queried)
 
     def joined(self, found: Tensor, ragged: Ragged | None = None) -> Tensor:
         """(batch, heads, time, head width) -> (batch, time, width), or the real tokens of it."""

@@ -2,35 +2,86 @@
 
 from __future__ import annotations
 
+import warnings
+from collections.abc import Callable
+from typing import Any, NamedTuple
+
 import torch
 from torch import Tensor, nn
 from torch.nn import functional as F
 
-FEW = 4  # rows up to which the order of the matrix in memory decides
+from firth.errors import FirthError
+
+FEW, SOME = 4, 16  # rows up to which a matrix in another order is read faster
 
 
-class Turned:
-    """A matrix the other way round, kept until its values change: a product of few rows reads it faster."""
+class Form(NamedTuple):
+    """How a matrix is kept for products without gradients."""
+
+    make: Callable[[Tensor, Tensor | None], Any]  # weight (out, in), bias -> what is kept
+    product: Callable[[Tensor, Any, Tensor | None], Tensor]  # rows (rows, in), what is kept, bias -> (rows, out)
+
+
+def _int8(weight: Tensor, bias: Tensor | None) -> Any:
+    """Each row of a matrix in steps of its own, 127 to its greatest value."""
+    steps = weight.abs().amax(1).clamp(min=1e-9).double() / 127
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # torch would rather have another package do this
+        whole = torch.quantize_per_channel(weight, steps, torch.zeros(len(weight), dtype=torch.long), 0, torch.qint8)
+        return torch.ops.quantized.linear_prepack(whole, bias)
+
+
+def _turned(rows: Tensor, matrix: Tensor, bias: Tensor | None) -> Tensor:
+    return torch.mm(rows, matrix) if bias is None else torch.addmm(bias, rows, matrix)
+
+
+FORMS = {
+    # the same numbers, the other way round, and in the blocks of oneDNN
+    "turned": Form(lambda weight, _: weight.t().contiguous(), _turned),
+    "blocks": Form(
+        lambda weight, _: torch.ops.mkldnn._reorder_linear_weight(weight.contiguous(), SOME),
+        lambda rows, kept, bias: torch.ops.mkldnn._linear_pointwise(rows, kept, bias, "none", [], ""),
+    ),
+    # numbers of half the bytes, and of a quarter; sums are in float32. On processors without VNNI, sums of products of
+    # 8 bits can run over, so what the matrix is multiplied with gets 7.
+    "half": Form(
+        lambda weight, bias: torch.ops.quantized.linear_prepack_fp16(weight.contiguous(), bias),
+        lambda rows, kept, _: torch.ops.quantized.linear_dynamic_fp16(rows, kept),
+    ),
+    "int8": Form(_int8, lambda rows, kept, _: torch.ops.quantized.linear_dynamic(rows, kept, True)),
+}
+_BLOCKS = torch.backends.mkldnn.is_available() and hasattr(torch.ops.mkldnn, "_linear_pointwise")
+
+
+class Kept:
+    """A matrix in another form, until its values change."""
 
     def __init__(self) -> None:
-        self.kept: tuple[int, int, Tensor] | None = None
+        self.lighter = ""  # half or int8: for all products without gradients
+        self._made: dict[str, tuple[tuple, Any]] = {}
 
-    def __call__(self, weight: Tensor) -> Tensor:
-        """weight (out, in) -> the same values as (in, out)."""
-        now = (weight.data_ptr(), weight._version)
-        if self.kept is None or self.kept[:2] != now:
-            self.kept = (*now, weight.detach().t().contiguous())
-        return self.kept[2]
+    def form(self, rows: int) -> str:
+        """The quickest for so many rows; none: as it is."""
+        if self.lighter or rows > SOME:
+            return self.lighter
+        return "turned" if rows <= FEW else "blocks" if _BLOCKS else ""
+
+    def product(self, form: str, rows: Tensor, weight: Tensor, bias: Tensor | None) -> Tensor:
+        """rows weightᵀ + bias, the matrix in this form."""
+        now = tuple((part.data_ptr(), part._version) for part in (weight, bias) if part is not None)
+        if form not in self._made or self._made[form][0] != now:
+            self._made[form] = now, FORMS[form].make(weight.detach(), None if bias is None else bias.detach())
+        return FORMS[form].product(rows, self._made[form][1], bias)
 
 
-def linear(x: Tensor, weight: Tensor, bias: Tensor | None, turned: Turned) -> Tensor:
+def linear(x: Tensor, weight: Tensor, bias: Tensor | None, kept: Kept) -> Tensor:
     """x weightᵀ + bias; x (…, in), weight (out, in)."""
     rows = x.numel() // x.shape[-1]
-    if torch.is_grad_enabled() or rows > FEW or x.dtype != weight.dtype or torch.is_autocast_enabled(x.device.type):
+    plain = torch.is_grad_enabled() or x.dtype != torch.float32 or weight.dtype != x.dtype
+    form = "" if plain or not rows or torch.is_autocast_enabled(x.device.type) else kept.form(rows)
+    if not form:
         return F.linear(x, weight, bias)
-    flat = x.view(rows, x.shape[-1])
-    found = torch.mm(flat, turned(weight)) if bias is None else torch.addmm(bias, flat, turned(weight))
-    return found.view(*x.shape[:-1], -1)
+    return kept.product(form, x.reshape(rows, -1), weight, bias).view(*x.shape[:-1], -1)
 
 
 class Linear(nn.Linear):
@@ -38,8 +89,18 @@ class Linear(nn.Linear):
 
     def __init__(self, width: int, out: int, bias: bool = True):
         super().__init__(width, out, bias=bias)
-        self.turned = Turned()
+        self.kept = Kept()
 
     def forward(self, x: Tensor) -> Tensor:
         """x (…, in) -> (…, out)."""
-        return linear(x, self.weight, self.bias, self.turned)
+        return linear(x, self.weight, self.bias, self.kept)
+
+
+def lighten(system: nn.Module, form: str) -> None:
+    """Keep matrices in a form of fewer bytes, for all products without gradients."""
+    if not {"fbgemm", "x86"} & {*torch.backends.quantized.supported_engines}:
+        raise FirthError(f"weights as {form}: torch cannot multiply them on this processor", do="leave it out")
+    for module in system.modules():
+        for part in vars(module).values():
+            if isinstance(part, Kept):
+                part.lighter = form
