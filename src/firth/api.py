@@ -262,7 +262,8 @@ def _names(text: str | Path | Iterable[str]) -> tuple[str, ...]:
 def _with(begun: schema.Neural, said: Iterable[str], where: str) -> schema.Neural:
     """The configuration of a network that goes on from another's, with settings put over it."""
     config = core.override(begun, said)
-    if config.tokenizer != begun.tokenizer:
+    sides = [getattr(each.data, "vocabularies", "") for each in (config, begun)]
+    if config.tokenizer != begun.tokenizer or sides[0] != sides[1]:
         what = "the tokenizer of that run is kept, for its vectors belong to its tokens"
         raise FirthError(what, where=where, do="leave settings of the tokenizer out, or train from scratch")
     return config

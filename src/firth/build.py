@@ -129,6 +129,10 @@ def _require_readable(config: schema.Neural) -> None:
     if config.batching.gives != config.input.kind:
         what = f"batching.kind = {config.batching.kind} gives {config.batching.gives}, and the input reads"
         raise FirthError(f"{what} {config.input.kind}", where="input.kind", do=f"set it to {config.batching.gives}")
+    spelled = [part for part in ("input", "head") if getattr(getattr(config, part), "letters", 0)]
+    if spelled and not isinstance(config.batching, schema.Pairs):
+        what = "words that the vocabulary lacks are spelled only where texts are written for texts"
+        raise FirthError(what, where=f"{spelled[0]}.letters", do="set it to 0")
 
 
 def fitted(config: schema.Neural) -> Any:

@@ -11,7 +11,7 @@ from firth.data.batching import batches
 from firth.data.corrupt import corrupted
 from firth.data.material import ExampleSplit, read_material
 from firth.data.records import Labelled, Pair
-from firth.data.written import pairs, written
+from firth.data.written import pairs, prefixed, written
 from firth.errors import FirthError
 from firth.text.tokenizer import Tokenizer
 from firth.types import Cursor
@@ -27,7 +27,7 @@ def test_every_kind_of_example_becomes_a_text_for_a_text():
         Pair("it rains", "it is wet", "entailment"),
         Pair("one", "two", None, 2.5),
     ]
-    assert [(pair.left, pair.right) for pair in written(found, "do:")] == [
+    assert [(pair.left, pair.right) for pair in prefixed(written(found), "do:")] == [
         ("do: a b", "c d"),
         ("do: good film", "positive"),
         ("do: first: it rains second: it is wet", "entailment"),

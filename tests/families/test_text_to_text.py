@@ -6,6 +6,7 @@ import signal
 import pytest
 
 import firth
+from firth import api
 from firth.errors import FirthError
 from firth.runs.progress import Quiet
 from firth.training.guard import Interrupted
@@ -193,3 +194,29 @@ def test_tasks_with_prefixes_are_learned_together_and_from_a_run(tmp_path):
     more = firth.train("text-to-text:tiny", out=tmp_path / "more", start=model.run.path, settings=again)
     asked = ["once: please 3", "twice: 4"]
     assert more.generate(asked, length=6) == model.generate(asked, length=6)
+
+
+LEARNED = {f"backbone.{part}.positions": "learned" for part in ("encoder", "decoder")}  # as public BARTs have them
+
+
+@pytest.mark.parametrize(("name", "settings"), [("t5", T5), ("bart", {**SETTINGS, **LEARNED})])
+def test_a_network_that_was_taught_a_task_goes_out(name, settings, tmp_path):
+    transformers = pytest.importorskip("transformers")
+    import torch
+
+    few = {"train.budget": "2 steps", "train.evaluate": 2, "train.save": 2}
+    firth.train(f"{name}:tiny", text=DOCUMENTS, out=tmp_path / "begun", settings={**settings, **few})
+    pairs = [(text, text.split()[-1]) for text in DOCUMENTS]
+    how = {"start": tmp_path / "begun", "settings": {"data.tasks": "translation", **few}}
+    told = firth.train("text-to-text:tiny", text=pairs, out=tmp_path / "run", **how)
+    said = api.export_model(tmp_path / "run", to="huggingface", out=tmp_path / "out", verify=True)
+    assert "the same logits" in said
+    theirs = transformers.AutoModelForSeq2SeqLM.from_pretrained(tmp_path / "out").eval()
+    read = transformers.AutoTokenizer.from_pretrained(tmp_path / "out")
+    ids = read("3 and 4 are friends", return_tensors="pt").input_ids
+    assert ids[0].tolist() == told.row("3 and 4 are friends").ids
+    mine = told.forced("3 and 4 are friends", told.tokenizer.ids("4 and"))
+    with torch.no_grad():
+        his = theirs(input_ids=ids, decoder_input_ids=mine.streams["target"].ids).logits.log_softmax(-1)
+        chances = told.system.objective.chances(told.system, mine)
+    torch.testing.assert_close(chances, his, atol=1e-5, rtol=1e-5)

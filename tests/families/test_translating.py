@@ -9,6 +9,7 @@ import pytest
 import firth
 from firth import api
 from firth.build import build
+from firth.data.records import Pair
 from firth.errors import FirthError
 from firth.families.unknown import text_of
 
@@ -47,7 +48,7 @@ def model(request, tmp_path_factory):
     if request.param == "luong":
         settings |= {"data.vocabularies": "separate"}
     out = tmp_path_factory.mktemp("run") / request.param
-    return firth.train(f"{request.param}:tiny", text=lines(), out=out, settings=settings)
+    return firth.train(f"{request.param}:tiny", text=PAIRS, out=out, settings=settings)
 
 
 def test_it_learns_to_translate_and_is_the_same_again(model):
@@ -194,7 +195,7 @@ def test_two_files_are_pairs_line_by_line(tmp_path):
     ("left", "right", "message"),
     [
         (["one"] * 30, ["uno"] * 28, "ends after 28 lines, but .*a.en has 30"),
-        (["one"] * 20 + [""] + ["two"] * 20, ["uno"] * 41, "an empty text in a pair .*line 21|line 21.*empty text"),
+        (["one"] * 20 + [""] + ["two"] * 20, ["uno"] * 41, "a.it:21: an empty text in a pair"),
     ],
 )
 def test_files_that_do_not_belong_together_are_refused(tmp_path, left, right, message):
@@ -209,6 +210,54 @@ def test_empty_lines_can_be_dropped(tmp_path):
     settings = quick(**{"data.empty": "drop"})
     model = firth.train("luong:tiny", out=tmp_path / "run", settings=settings, **given)
     assert all(pair.left.strip() for pair in model.held_out)
+
+
+@pytest.mark.parametrize("more", [{"text": "other.tsv"}, {"valid": "other.tsv"}, {"settings": {"data.prefixes": "x:"}}])
+def test_two_ways_to_say_what_is_read_are_refused(tmp_path, more):
+    for name in ("a.en", "a.de"):
+        (tmp_path / name).write_text("one\ntwo\nthree\nfour\n")
+    files = {"source": str(tmp_path / "a.en"), "target": str(tmp_path / "a.de")}
+    with pytest.raises(FirthError, match="--source says what is read"):
+        firth.train("luong:tiny", out=tmp_path / "run", **files, **more)
+
+
+@pytest.mark.parametrize(
+    ("preset", "setting", "message"),
+    [
+        ("transformer-mt:tiny", "backbone.looks.score=dot", "looks in its own way"),
+        ("transformer-mt:tiny", "backbone.bridge=none", "looks in its own way"),
+        ("luong:tiny", "backbone.decoder.learned_start=true", "no first state to learn"),
+        ("gpt:tiny", "head.letters=16", "spelled only where texts are written for texts"),
+    ],
+)
+def test_settings_that_would_do_nothing_are_refused(preset, setting, message):
+    with pytest.raises(FirthError, match=message):
+        build(api.choose(preset, [setting]).config, 40)
+
+
+def test_a_run_that_goes_on_keeps_the_sides_of_its_vocabulary(model, tmp_path):
+    path, sides = str(model.run.path), model.config.data.vocabularies
+    assert api.choose(path, short={"start": path}).config.data.vocabularies == sides
+    other = "shared" if sides == "separate" else "separate"
+    with pytest.raises(FirthError, match="the tokenizer of that run is kept"):
+        api.choose(path, [f"data.vocabularies={other}"], {"start": path})
+
+
+def test_pairs_are_scored_however_they_are_given(model):
+    by_tuples = model.evaluate(PAIRS[:6])
+    assert by_tuples == model.evaluate([Pair(*pair) for pair in PAIRS[:6]])
+    assert all("data:" in score.signature for score in by_tuples)
+
+
+def test_a_layer_that_is_not_there_is_refused(model):
+    with pytest.raises(FirthError, match="no layer 9"):
+        model.align(["one two"], ["due uno"], layer=9)
+
+
+def test_a_picture_is_of_one_text(model, tmp_path):
+    for lines_given in (["one two", "two one"], [""]):
+        with pytest.raises(FirthError, match="a picture is drawn of one text"):
+            model.answers(lines_given, {"picture": str(tmp_path / "looks.svg")})
 
 
 def test_a_file_without_its_other_is_refused(tmp_path):

@@ -49,7 +49,8 @@ class AttendingDecoder(nn.Module):
         fed = read_width * self.before + self.width * looks.feeding
         self.layers = RecurrentLayers(config.decoder, input_width + fed)
         self.look = self.join = None
-        if looks.score != "none":
+        self.looks = looks.score != "none"  # whether it tells where in the source it looks
+        if self.looks:
             self.look = Look(looks, self.width, read_width)
             self.join = nn.Linear(self.width + read_width, self.width)
         self.bridge = BRIDGES[config.bridge](self.layers, summary_width(config))
@@ -187,6 +188,9 @@ def _check(config: EncoderDecoder) -> None:
     if looks.score == "none" and config.bridge == "none":
         what = "a decoder that neither looks at the source nor begins with it knows nothing of it"
         raise FirthError(what, where="backbone.bridge", do="set it to layer, or choose a backbone.looks.score")
+    if decoder.learned_start and config.bridge != "none":
+        what = "the decoder begins with what was read, so that it has no first state to learn"
+        raise FirthError(what, where="backbone.decoder.learned_start", do="set it to false, or backbone.bridge=none")
     if looks.score == "none" and (looks.feeding or looks.coverage):
         what = "nothing is looked at, so nothing of it can be fed or counted"
         raise FirthError(what, where="backbone.looks", do="choose a backbone.looks.score")

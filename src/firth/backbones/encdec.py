@@ -20,6 +20,8 @@ from firth.types import Encoded, State, Tokens
 class LookingTransformer(TransformerBackbone):
     """A Transformer whose layers look at the source. The state's `source` holds each layer's keys and values of it."""
 
+    looks = True
+
     def __init__(self, config: EncoderDecoder, input_width: int, read_width: int):
         if config.decoder.sees != "left":
             do = "set it to left"
@@ -27,6 +29,11 @@ class LookingTransformer(TransformerBackbone):
         if read_width != config.decoder.width:
             what = f"an encoder {read_width} wide for a decoder {config.decoder.width} wide"
             raise FirthError(what, where="backbone", do="make both equally wide")
+        usual = EncoderDecoder()
+        if replace(config.looks, places=0) != usual.looks or config.bridge != usual.bridge:
+            what = "a decoder that is a Transformer looks in its own way, and begins with nothing"
+            do = "leave backbone.looks and backbone.bridge out, or set backbone.decoder.kind=recurrent"
+            raise FirthError(what, where="backbone", do=do)
         super().__init__(config.decoder, input_width, cross=True)
 
     def begin(self, read: Read) -> State:

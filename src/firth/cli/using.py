@@ -24,6 +24,10 @@ Weights = Annotated[
 def evaluate(
     run: Annotated[str, typer.Argument(metavar="RUN", help="A run folder.")],
     text: Annotated[str | None, typer.Option(help="Other text than the run's own: a file, a folder or -.")] = None,
+    source: Annotated[
+        str | None, typer.Option(help="A file of texts to read, with --target instead of --text.")
+    ] = None,
+    target: Annotated[str | None, typer.Option(help="What should be written for each line of --source.")] = None,
     split: Annotated[str, typer.Option(help="Of the run's own text: train, valid or test; what it has.")] = "",
     memory: Annotated[
         int | None, typer.Option(min=0, help="Tokens that are remembered, in models with a memory; as trained.")
@@ -37,8 +41,9 @@ def evaluate(
         if not hasattr(model, "remember"):
             raise FirthError("this model has no memory", where=run, do="leave out --memory")
         model.remember(memory)
-    scores = [score.to_dict() for score in model.evaluate(text, **({"split": split} if split else {}))]
-    if text is None and weights == "float32":  # what a run is compared by is said of its own weights
+    given = _pairs(model, source, target) if source or target else text
+    scores = [score.to_dict() for score in model.evaluate(given, **({"split": split} if split else {}))]
+    if given is None and weights == "float32":  # what a run is compared by is said of its own weights
         model.run.add_scores(scores)
     if as_json:
         print_json(scores)
@@ -48,6 +53,17 @@ def evaluate(
     for score in scores:
         value = f"n/a ({why})" if score["value"] is None else f"{score['value']:.4f}"
         print(f"{score['name'].replace('_', ' '):<14} {value}  [{score['signature']}]")
+
+
+def _pairs(model: Any, source: str | None, target: str | None) -> list[Any]:
+    """The lines of two files that belong together."""
+    from firth.data.written import parallel
+
+    if not hasattr(model, "translate"):
+        do = "give one text with --text"
+        raise FirthError("this model reads no pairs of texts", where="--source and --target", do=do)
+    files = [(path,) if path else () for path in (source, target)]
+    return list(parallel(*files, "eval", model.config.data.empty))
 
 
 def run(

@@ -125,7 +125,10 @@ def read_pairs(config: schema.Neural, ready: Tokenizers, cache: Path, say: Say) 
     say(f"tokenizer: {told}" if len(tokenizers) == 1 else f"tokenizers of what is read and written: {told}")
     say("pairs of texts: " + ", ".join(f"{name} {len(part.examples):,}" for name, part in found.items()))
     letters = bool(config.input.letters or config.head.letters)
-    return tokenizers, {name: tokenise_pairs(part, tokenizers, cache, letters) for name, part in found.items()}
+    splits = {name: tokenise_pairs(part, tokenizers, cache, letters) for name, part in found.items()}
+    if cut := int((splits["train"].lengths > config.batching.length).any(1).sum()):
+        say(f"{cut:,} of the pairs to learn from are cut: a text of more than {config.batching.length} tokens")
+    return tokenizers, splits
 
 
 def _pair_tokenizers(config: schema.Neural, train: examples.Split) -> dict[str, Tokenizer]:

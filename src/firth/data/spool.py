@@ -52,8 +52,10 @@ def keep_bytes(stream: BinaryIO, folder: Path) -> Path:
     return _keep(iter(lambda: stream.read(BLOCK), b""), folder, ".bytes")
 
 
-def _delimited(documents: Iterable[str]) -> Iterator[bytes]:
+def _delimited(documents: Iterable[str | tuple[str, ...]]) -> Iterator[bytes]:
     for index, document in enumerate(documents):
+        if isinstance(document, tuple):
+            document = _row(document, index)
         if not isinstance(document, str):
             what = f"document {index} is {type(document).__name__}, not str"
             raise FirthError(what, where="Python documents", do="give an iterable of strings")
@@ -64,6 +66,14 @@ def _delimited(documents: Iterable[str]) -> Iterator[bytes]:
             raise FirthError(what, where="Python documents", do='decode its bytes with errors="replace"') from error
         if document and not document.isspace():
             yield LENGTH.pack(len(body)) + body
+
+
+def _row(values: tuple[str, ...], index: int) -> str:
+    """Texts that belong together as one, with tabs between them."""
+    if not all(isinstance(value, str) and "\t" not in value for value in values):
+        what = f"document {index} has values that are no strings, or have tabs in them"
+        raise FirthError(what, where="Python documents", do="give strings without tabs")
+    return "\t".join(values)
 
 
 def _keep(chunks: Iterable[bytes], folder: Path, ending: str) -> Path:

@@ -11,6 +11,7 @@ import torch
 
 from firth.build import System, build
 from firth.config import schema
+from firth.data.material import source_size, text_size
 from firth.errors import FirthError, unknown
 from firth.families import neural
 from firth.families.passes import require_trained
@@ -98,7 +99,8 @@ def export(run: Run, to: str, out: Path, *, verify: bool = False) -> str:
     elif encodes:
         config = bare(config)
     table = writing.choose(config, name or record.data.get("family", ""))
-    whole = build(record.config, tokenizer.size if tokenizer else 0, len(labels) or 2).eval()
+    sizes = text_size(tokenizers := run.own_tokenizers()), len(labels) or 2, source_size(tokenizers)
+    whole = build(record.config, *sizes).eval()
     load_model(run.weights, whole, run.config_digest())
     system = whole if config is record.config else _part(whole, config)
     writing.write(out, table, config, tokenizer, system.state_dict(), labels)

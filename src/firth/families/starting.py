@@ -49,6 +49,9 @@ def inherit(config: schema.Neural, start: str) -> schema.Neural:
     if isinstance(begun.objective, schema.Written) and isinstance(config.objective, schema.Written):
         marks = {name: getattr(begun.objective, name) for name in ("first", "opened")}
         found = replace(found, objective=replace(config.objective, **marks))
+    if isinstance(config.data, schema.TaskTexts):
+        sides = getattr(begun.data, "vocabularies", "shared")
+        found = replace(found, data=replace(config.data, vocabularies=sides))
     return found
 
 

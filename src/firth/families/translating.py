@@ -17,7 +17,7 @@ from firth.data.cache import default_cache
 from firth.data.corrupt.noises import Pair
 from firth.data.corrupt.writing import Writing
 from firth.data.material import tokenise_pairs
-from firth.data.written import pairs, written
+from firth.data.written import pairs, prefixed, written
 from firth.decoding.beam import Searched
 from firth.decoding.ensemble import Ensemble
 from firth.errors import FirthError
@@ -79,28 +79,33 @@ class TranslatingModel(WritingModel):
         part = own_examples(self.run, split, pairs) if text is None else self._given(text)
         letters = bool(self.config.input.letters or self.config.head.letters)
         found = self.surprised(tokenise_pairs(part, self._tokenizers, cache or default_cache(), letters))
-        return [*found, *self.judged(part.name, part.examples, beam=BEAM)]
+        return [*found, *self.judged(part, beam=BEAM)]
 
-    def judged(self, split: str, wanted: Sequence[Any], **how: Any) -> list[Score]:
+    def judged(self, part: examples.Split, **how: Any) -> list[Score]:
         """What is written for pairs of texts against their second texts, by what they are written for."""
-        said = self.generate([pair.left for pair in wanted], **how)
-        right = [pair.right for pair in wanted]
-        signed = parts(self.signed(split=split, texts=len(wanted), beam=how.get("beam", 1)))
+        said = self.generate([pair.left for pair in part.examples], **how)
+        right = [pair.right for pair in part.examples]
+        about = {"split": part.name, "data": part.key[:8], "texts": len(right), "beam": how.get("beam", 1)}
+        signed = parts(self.signed(**about))
         signed = {"by": signed.pop("tok"), **signed}  # sacrebleu's own tok says how texts are cut to be compared
         exact = sum(one.strip() == other.strip() for one, other in zip(said, right, strict=True)) / len(right)
         found = [Score("exact_match", exact, signature(signed))]
-        tasks = self.config.data.tasks  # of several, no one yardstick serves all
+        data = self.config.data
+        tasks = data.tasks[:1] if data.source else data.tasks  # of several, no one yardstick serves all
         scores = JUDGES[tasks[0]](said, [right]) if len(tasks) == 1 and tasks[0] in JUDGES else []
         return found + [replace(score, signature=signature({**signed, **parts(score.signature)})) for score in scores]
 
     def quality(self) -> Score:
         """One number, more being better, of what is written greedily for the first validation texts."""
-        scores = self.judged("valid", self.held_out[:_JUDGED])
+        scores = self.judged(examples.make("valid", self.held_out[:_JUDGED]))
         return scores[min(1, len(scores) - 1)]
 
     def _given(self, text: str | Iterable[Any]) -> examples.Split:
-        named = isinstance(text, (str, Path))
-        return examples.make("given", written(list(examples.named(str(text), self.config.data) if named else text)))
+        if isinstance(text, (str, Path)):
+            text = examples.named(str(text), self.config.data)
+        found = written(examples.Pair(*each) if type(each) is tuple else each for each in text)
+        prefixes = self.config.data.prefixes
+        return examples.make("given", prefixed(found, prefixes[0]) if len(prefixes) == 1 else found)
 
     @property
     def _tokenizers(self) -> dict[str, Any]:
@@ -196,6 +201,11 @@ class TranslatingModel(WritingModel):
         its layers; what is told is the mean of one layer's heads."""
         if len(texts) != len(others):
             raise FirthError(f"{len(texts)} texts that are read and {len(others)} that are written", do="give pairs")
+        depth = self.config.backbone.decoder.depth
+        if not -depth <= layer < depth:
+            raise FirthError(
+                f"no layer {layer}: the decoder has {depth}", do=f"count from 0 to {depth - 1}, or from -1"
+            )
         return [self._looks(one, other, layer) for one, other in zip(texts, others, strict=True)]
 
     def _looks(self, read: str, written: str, layer: int) -> Looks:
@@ -222,10 +232,9 @@ class TranslatingModel(WritingModel):
 
     @property
     def _banned(self) -> list[int]:
-        """An unknown word can be copied, where the network tells where it looks."""
-        config, unknown = self.config.backbone, self.tokenizer.special.unknown
-        blind = getattr(config.decoder, "kind", "") == "recurrent" and config.looks.score == "none"
-        return [token for token in super()._banned if blind or token != unknown]
+        """An unknown word can be copied, where the network tells where it looks, or spelled, where it can."""
+        able = self.system.backbone.decoder.looks or self.config.head.letters
+        return [token for token in super()._banned if not able or token != self.tokenizer.special.unknown]
 
     # --- a look at it while it is trained ---------------------------------------------------------------------
 
@@ -258,6 +267,8 @@ class TranslatingModel(WritingModel):
     def answers(self, lines: Sequence[str], options: Mapping[str, object]) -> list[dict[str, Any]]:
         """What `firth run` says to lines."""
         asked = _asked({"beam": BEAM, **options} if not {"beam", "temperature"} & {*options} else options)
+        if (asked.picture or asked.tree) and not (len(lines) == 1 and lines[0].strip()):
+            raise FirthError("a picture is drawn of one text", where="--picture and --tree", do="give one input")
         found = self.write(lines, **asdict(asked))
         for line, ways in zip(lines, found, strict=True):
             if asked.picture:
@@ -287,13 +298,14 @@ def _answer(line: str, ways: Sequence[Translation]) -> dict[str, Any]:
 
 
 def _joined(pieces: list[list[Translation]]) -> list[Translation]:
-    """The ways of writing a text, of those of its parts."""
+    """The ways of writing a text, of those of its parts; its score is the mean of theirs."""
     if len(pieces) == 1:
         return pieces[0]
-    ways = zip(*pieces, strict=False)
     return [
         Translation(
-            " ".join(each.text for each in way), *(sum(part) for part in zip(*(each[1:] for each in way), strict=True))
+            " ".join(each.text for each in way),
+            sum(each.log_probability for each in way),
+            sum(each.score for each in way) / len(way),
         )
-        for way in ways
+        for way in zip(*pieces, strict=False)
     ]

@@ -16,8 +16,13 @@ TINY = 1e-20  # a probability of 0 has no logarithm
 class Looked(NamedTuple):
     """Where in the source each token looks, and what stands there."""
 
-    weights: Tensor  # (batch, time, source)
+    weights: Tensor  # (batch, time, source); those of a window around a place sum to less than one
     ids: Tensor  # (batch, source)
+
+    @property
+    def chances(self) -> Tensor:
+        """How probable it is that each of the source is copied (batch, time, source)."""
+        return self.weights / self.weights.sum(-1, keepdim=True).clamp(min=TINY)
 
 
 class CopyingHead(LanguageHead):
@@ -31,7 +36,7 @@ class CopyingHead(LanguageHead):
         """The sum of weight × -log p(value); states (batch, time, width), targets (batch, time)."""
         own = super().log_probabilities(states, table).gather(-1, target.values[..., None]).squeeze(-1)
         there = looked.ids[:, None] == target.values[..., None]  # (batch, time, source)
-        copied = (looked.weights * there).sum(-1)
+        copied = (looked.chances * there).sum(-1)
         gate = self.gate(states).squeeze(-1).float().sigmoid()
         return -(((own.exp() * gate + copied * (1 - gate)) + TINY).log() * target.weight).sum()
 
@@ -40,4 +45,4 @@ class CopyingHead(LanguageHead):
         gate = self.gate(states).float().sigmoid()
         found = super().log_probabilities(states, table).exp() * gate
         ids = looked.ids[:, None].expand_as(looked.weights)
-        return (found.scatter_add(-1, ids, looked.weights * (1 - gate)) + TINY).log()
+        return (found.scatter_add(-1, ids, looked.chances * (1 - gate)) + TINY).log()

@@ -18,7 +18,7 @@ _TOKENS = 4096  # of a batch
 LENGTH = 512  # tokens of the rows that an imported model reads, if it can read so many
 # What decides how a network learns but not what it says, or what config.json does not tell.
 _FREE = {"spread", "dropout", "attention_dropout", "vectors", "frozen", "rows", "context", "window_grows"}
-_FREE |= {"memory", "kernel", "central", "mean", "deviation"}
+_FREE |= {"memory", "kernel", "central", "mean", "deviation", "places"}
 
 
 @dataclass(frozen=True)

@@ -31,7 +31,7 @@ def choose(config: schema.Neural, name: str = "") -> Table:
     for table in [TABLES[name]] if name else TABLES.values():
         if takes(table, config) and (name or table.fits(settle(config))):
             return table
-    kind = f"{config.backbone.kind} backbone with the objective {config.objective.kind}"
+    kind = f"network of the kind {config.backbone.kind} with the objective {config.objective.kind}"
     titles = ", ".join(table.title for table in TABLES.values())
     what = f"{TABLES[name].title} has no {kind}" if name else f"no family there has a {kind}"
     raise FirthError(what, do=f"there are {titles}")
@@ -80,7 +80,7 @@ def _marks(config: schema.Neural, tokenizer: Tokenizer) -> dict[str, Any]:
     """The special tokens of config.json."""
     special = tokenizer.special
     marks = {"pad_token_id": special.pad, "bos_token_id": special.start, "eos_token_id": special.end}
-    if isinstance(config.objective, schema.Denoise):
+    if isinstance(config.objective, schema.Written):
         marks |= {"decoder_start_token_id": getattr(special, config.objective.first)}
     return marks
 
@@ -116,7 +116,7 @@ def _frame(tokenizer: Tokenizer, config: schema.Neural) -> dict[str, Any] | None
     if isinstance(config.objective, schema.Causal):
         return None
     first, between, last = special.cls, special.sep, special.sep
-    if isinstance(config.objective, schema.Denoise):
+    if isinstance(config.objective, schema.Written):
         first, between, last = (special.start if config.objective.opened else None), special.end, special.end
     elif getattr(config.batching, "frame", "first") == "last":
         first, last = special.start, special.cls

@@ -21,6 +21,7 @@ def summary(path: Path | str) -> dict[str, Any]:
     """What there is to know about a run."""
     run = Run.open(path)
     record, lines = run.record, list(read(run.path / "log.jsonl"))
+    data = record.config.data
     valid = [line for line in lines if line.get("split") == "valid" and {"loss", "metric", "value"} <= set(line)]
     best = min(valid, key=lambda line: line["loss"], default=None)
     tokens = sum(line.get("tokens", 0) for line in lines)
@@ -31,7 +32,7 @@ def summary(path: Path | str) -> dict[str, Any]:
         "state": _state(run),
         "parameters": parameters(run.weights) if run.is_trained else None,
         "vocabulary": f"{vocabulary.size} ({vocabulary.kind})" if vocabulary else None,
-        "text": ", ".join(record.config.data.text),
+        "text": ", ".join((*getattr(data, "source", ()), *getattr(data, "target", ())) or data.text),
         "seconds": max((line.get("seconds", 0.0) for line in lines), default=0.0),
         "tokens_seen": tokens,
         **({"training": record.data["training"]} if "training" in record.data else {}),
@@ -46,7 +47,8 @@ def summary(path: Path | str) -> dict[str, Any]:
 
 def comparison(paths: Sequence[str]) -> tuple[list[dict[str, Any]], list[str]]:
     """A row per run, and what keeps rows from being compared."""
-    rows, signatures = [], []
+    rows: list[dict[str, Any]] = []
+    signatures: dict[str, list[dict[str, str]]] = {}
     for path in paths:
         run, about = Run.open(path), summary(path)
         scores = {score["name"]: score for score in run.scores() if parts(score["signature"]).get("split") == "test"}
@@ -61,12 +63,20 @@ def comparison(paths: Sequence[str]) -> tuple[list[dict[str, Any]], list[str]]:
                 "scores": {name.replace("_", " "): score["value"] for name, score in scores.items()},
             }
         )
-        signatures += [parts(score["signature"]) for score in scores.values()]
+        for name, score in scores.items():
+            signatures.setdefault(name, []).append(parts(score["signature"]))
     names = dict.fromkeys(name for row in rows for name in row["scores"])
     rows = [row | {f"test {name}": row["scores"].get(name) for name in names} for row in rows]
     for row in rows:
         del row["scores"]
-    return rows, [text for part, text in _DIFFERING.items() if len({found.get(part) for found in signatures}) > 1]
+    return rows, [
+        text for part, text in _DIFFERING.items() if any(_differ(part, found) for found in signatures.values())
+    ]
+
+
+def _differ(part: str, signatures: Sequence[dict[str, str]]) -> bool:
+    """Whether scores of one name came about differently in a part of what their signatures say."""
+    return len({signature.get(part) for signature in signatures}) > 1
 
 
 # What it means that a part of the signatures differs.

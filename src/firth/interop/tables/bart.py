@@ -95,7 +95,7 @@ def _steps(config: schema.Neural) -> list[Step]:
 BART = Table(
     model="bart",
     title="BART",
-    objectives=(schema.Denoise,),
+    objectives=(schema.Written,),
     backbone=schema.EncoderDecoder,
     read=_read,
     write=_write,

@@ -111,7 +111,7 @@ def _steps(config: schema.Neural) -> list[Step]:
 T5 = Table(
     model="t5",
     title="T5",
-    objectives=(schema.Denoise,),
+    objectives=(schema.Written,),
     backbone=schema.EncoderDecoder,
     read=_read,
     write=_write,
