@@ -1,4 +1,4 @@
-"""Writes the tables of docs/configuration.md from the fields of config/schema.py and the comments beside them.
+"""Writes the tables of docs/configuration.md from the fields in config/schema and the comments beside them.
 
 `python tools/settings.py` after a field was added or changed; a test sees to it that this was done.
 """
@@ -6,6 +6,7 @@
 from __future__ import annotations
 
 import ast
+import inspect
 import re
 from collections.abc import Iterator
 from dataclasses import MISSING, Field, fields, is_dataclass
@@ -18,16 +19,15 @@ from firth.config import schema
 ROOT = Path(__file__).parent.parent
 PAGE = ROOT / "docs" / "configuration.md"
 MARK = "<!-- below: python tools/settings.py -->\n"
-SOURCE = Path(schema.__file__).read_text()
-CLASSES = {node.name: node for node in ast.parse(SOURCE).body if isinstance(node, ast.ClassDef)}
 
 
 def comments(kind: type) -> dict[str, str]:
     """What stands beside or above each field."""
-    lines, found = SOURCE.split("\n"), {}
-    for parent in reversed(kind.__mro__):
-        node = CLASSES.get(parent.__name__)
-        for item in node.body if node else ():
+    found = {}
+    for parent in filter(is_dataclass, reversed(kind.__mro__)):
+        source = inspect.getsource(parent)
+        lines = source.split("\n")
+        for item in ast.parse(source).body[0].body:
             if isinstance(item, ast.AnnAssign):
                 beside = re.search(r"  # (.*)$", lines[item.end_lineno - 1])
                 above, row = [], item.lineno - 2
