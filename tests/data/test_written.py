@@ -20,6 +20,16 @@ TOKENIZER = Tokenizer.train(schema.Tokenizer(model="word", size=60), [" ".join(f
 SPECIAL = TOKENIZER.special
 
 
+def test_translations_of_one_text_stay_together():
+    found = [Pair(f"text {number % 40}", f"said {number}") for number in range(120)]
+    config = schema.TaskTexts(valid_share=0.2, test_share=0.2)
+    parts = examples.split({"train": found, "valid": [], "test": []}, config, 1, "here")
+    texts = {name: {pair.left for pair in part.examples} for name, part in parts.items()}
+    assert {name: len(each) for name, each in texts.items()} == {"train": 24, "valid": 8, "test": 8}
+    assert not texts["train"] & texts["test"] and not texts["train"] & texts["valid"]
+    assert sum(len(part.examples) for part in parts.values()) == 120
+
+
 def test_every_kind_of_example_becomes_a_text_for_a_text():
     found = [
         Pair("a b", "c d"),

@@ -87,10 +87,19 @@ def split(given: Mapping[str, list[Example]], config: Examples, seed: int, where
     if any(shares) and len(text) < 3:
         what = f"{len(text)} example{'s' * (len(text) != 1)}, too few to split three ways"
         raise FirthError(what, where=where, do="give more, or --valid and --test")
-    drawn = assign(0, len(text), len(text), *shares, seed)
-    found = {name: _chosen(text, drawn == number) for number, name in enumerate(NAMES)}
+    units = _units(text)
+    drawn = assign(0, len({*units}), len({*units}), *shares, seed)
+    found = {name: _chosen(text, (drawn[n] == number for n in units)) for number, name in enumerate(NAMES)}
     found |= {name: given[name] for name in NAMES[1:] if given[name]}
     return {name: make(name, examples) for name, examples in found.items() if examples}
+
+
+def _units(text: list[Example]) -> list[int]:
+    """Numbers of what is not parted: several translations of one text, of which none should be known before a test."""
+    seen: dict[str, int] = {}
+    plain = all(isinstance(example, Pair) and example.label is None and example.score is None for example in text)
+    found = [seen.setdefault(example.left, len(seen)) for example in text] if plain else []
+    return found if len(seen) >= 3 else list(range(len(text)))
 
 
 def make(name: str, examples: Iterable[Example]) -> Split:
