@@ -227,6 +227,7 @@ def test_two_ways_to_say_what_is_read_are_refused(tmp_path, more):
         ("transformer-mt:tiny", "backbone.looks.score=dot", "looks in its own way"),
         ("transformer-mt:tiny", "backbone.bridge=none", "looks in its own way"),
         ("luong:tiny", "backbone.decoder.learned_start=true", "no first state to learn"),
+        ("luong:tiny", "backbone.decoder.locked=true", "drawn for anew at every token"),
         ("gpt:tiny", "head.letters=16", "spelled only where texts are written for texts"),
     ],
 )

@@ -54,7 +54,7 @@ class AttendingDecoder(nn.Module):
             self.look = Look(looks, self.width, read_width)
             self.join = nn.Linear(self.width + read_width, self.width)
         self.bridge = BRIDGES[config.bridge](self.layers, summary_width(config))
-        _check(config)
+        _check(config, self.stepwise)
 
     @property
     def stepwise(self) -> bool:
@@ -175,7 +175,7 @@ class LayerBridge(nn.Module):
 BRIDGES = {"none": Unbridged, "same": SameBridge, "layer": LayerBridge}
 
 
-def _check(config: EncoderDecoder) -> None:
+def _check(config: EncoderDecoder, stepwise: bool) -> None:
     """Refuse what cannot be joined."""
     encoder, decoder, looks = config.encoder, config.decoder, config.looks
     if decoder.directions != "left":
@@ -188,6 +188,10 @@ def _check(config: EncoderDecoder) -> None:
     if looks.score == "none" and config.bridge == "none":
         what = "a decoder that neither looks at the source nor begins with it knows nothing of it"
         raise FirthError(what, where="backbone.bridge", do="set it to layer, or choose a backbone.looks.score")
+    if stepwise and (decoder.locked or decoder.weight_dropout):
+        what = "locked and weight dropout draw once for a text, and this decoder is drawn for anew at every token"
+        do = "set locked=false and weight_dropout=0, or backbone.looks.when=after and feeding=false"
+        raise FirthError(what, where="backbone.decoder", do=do)
     if decoder.learned_start and config.bridge != "none":
         what = "the decoder begins with what was read, so that it has no first state to learn"
         raise FirthError(what, where="backbone.decoder.learned_start", do="set it to false, or backbone.bridge=none")
