@@ -21,6 +21,7 @@ from firth.data.written import pairs, prefixed, written
 from firth.decoding.beam import Searched
 from firth.decoding.ensemble import Ensemble
 from firth.errors import FirthError
+from firth.families.cutting import pieces
 from firth.families.drawing import draw_looks, draw_search
 from firth.families.labels import own_examples
 from firth.families.looks import Looks, looks
@@ -31,7 +32,6 @@ from firth.metrics.score import Score, parts, signature
 from firth.metrics.summary import count_rouge
 from firth.metrics.translation import bleu, chrf
 from firth.text.letters import LONGEST, PAD, spell
-from firth.text.split import sentences
 from firth.types import Batch
 
 BEAM = 5  # of translations that are scored
@@ -125,13 +125,13 @@ class TranslatingModel(WritingModel):
         if isinstance(texts, str):
             raise FirthError("one text, where several are read", do="put it into a list: translate([text])")
         asked = _asked(how)
-        cut = [self.pieces(text) for text in texts]
-        whole = [piece for pieces in cut for piece in pieces]
+        cut = [pieces(text, self.source, self.limit) for text in texts]
+        whole = [piece for text in cut for piece in text]
         found = iter(self.written([self.row(piece) for piece in whole], asked))
         told = iter(
             [[self._told(piece, each, asked) for each in ways] for piece, ways in zip(whole, found, strict=True)]
         )
-        return [_joined([next(told) for _ in pieces]) for pieces in cut]
+        return [_joined([next(told) for _ in text]) for text in cut]
 
     def joined_by(self, others: Sequence[TranslatingModel]) -> TranslatingModel:
         """A model that writes with others of the same tokenizers, by the mean of their probabilities (an ensemble)."""
@@ -163,31 +163,6 @@ class TranslatingModel(WritingModel):
         """How a token is shown."""
         special = self.tokenizer.special
         return self.tokenizer.piece(token) if token in special.ids else self.tokenizer.decode([token]).strip() or "␣"
-
-    def pieces(self, text: str) -> list[str]:
-        """A text as the parts it is read in: whole, or where it is too long, as many sentences at a time as fit."""
-        limit = self.limit
-        if not limit or len(self.source.ids(text)) <= limit:
-            return [text]
-        found: list[str] = []
-        for sentence in (part for whole in sentences(text) for part in self._fitting(whole)):
-            longer = f"{found[-1]} {sentence}" if found else sentence
-            if found and len(self.source.ids(longer)) <= limit:
-                found[-1] = longer
-            else:
-                found.append(sentence)
-        return found
-
-    def _fitting(self, sentence: str) -> list[str]:
-        """A sentence as it is, or cut at white space where it is too long."""
-        found: list[str] = []
-        for word in sentence.split():
-            longer = f"{found[-1]} {word}" if found else word
-            if found and len(self.source.ids(longer)) <= self.limit:
-                found[-1] = longer
-            else:
-                found.append(word)
-        return found if len(self.source.ids(sentence)) > self.limit else [sentence]
 
     def _told(self, text: str, found: Any, asked: Asked) -> Translation:
         if not text.strip():  # for nothing, nothing is written
