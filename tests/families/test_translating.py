@@ -13,6 +13,7 @@ from firth.data.records import Pair
 from firth.errors import FirthError
 from firth.families.cutting import pieces
 from firth.families.unknown import text_of
+from firth.uses.linking import link_files
 
 WORDS = {"one": "uno", "two": "due", "three": "tre", "four": "catra", "five": "cinca", "six": "sei", "seven": "sette"}
 PAIRS = [
@@ -147,7 +148,8 @@ def test_lighter_weights_write_much_the_same(model, weights):
     texts = [left for left, _ in PAIRS[:40]]
     same = [a == b for a, b in zip(lighter.translate(texts), model.translate(texts), strict=True)]
     assert sum(same) >= 36
-    assert f"prec:{weights}" in lighter.signed()
+    assert f"prec:{weights}" in lighter.signed() and "prec:float32" in model.signed()
+    assert len(lighter.align(texts[:1], ["uno due"])[0].weights) == 2
 
 
 def test_weights_of_no_known_form_are_refused(model):
@@ -249,6 +251,19 @@ def test_pairs_are_scored_however_they_are_given(model):
     by_tuples = model.evaluate(PAIRS[:6])
     assert by_tuples == model.evaluate([Pair(*pair) for pair in PAIRS[:6]])
     assert all("data:" in score.signature for score in by_tuples)
+
+
+def test_links_are_where_it_looks_most(model, tmp_path):
+    pairs = PAIRS[:5]
+    found = model.links(pairs)
+    looks = model.align(*map(list, zip(*pairs, strict=True)))
+    assert found == [[(int(row.argmax()), n) for n, row in enumerate(each.weights)] for each in looks]
+    for name, side in (("left", 0), ("right", 1)):
+        (tmp_path / name).write_text("".join(f"{pair[side]}\n" for pair in pairs))
+    files = tmp_path / "left", tmp_path / "right"
+    assert link_files(*files, run=model.run.path).links == found
+    with pytest.raises(FirthError, match="nothing to join"):
+        link_files(*files, run=model.run.path, join="union")
 
 
 def test_a_layer_that_is_not_there_is_refused(model):

@@ -21,12 +21,15 @@ def gold(config: schema.AlignmentModel, split: str, pairs: list[Pair]) -> tuple[
             what = "links are given for test pairs, but test pairs are not"
             raise FirthError(what, where=config.gold, do="give --test, or --test-source and --test-target")
         return read(config.gold, pairs), read(config.possible, pairs) if config.possible else []
-    data = config.data
+    return own_links(config.data, split, pairs), []
+
+
+def own_links(data: schema.TaskTexts, split: str, pairs: list[Pair]) -> list[list[Link]]:
+    """The links that a built-in set has for a split's pairs; none where it has none."""
     own = {"valid": (data.valid, data.valid_source), "test": (data.test, data.test_source)}.get(split, ())
     if len(data.text) != 1 or data.text[0] not in SETS or data.source or any(own):
-        return [], []
-    found = islice(sets.find(SETS[data.text[0]]).records(split), len(pairs))
-    return [list(record.links) for record in found], []
+        return []
+    return [list(record.links) for record in islice(sets.find(SETS[data.text[0]]).records(split), len(pairs))]
 
 
 def read(path: str, pairs: list[Pair]) -> list[list[Link]]:

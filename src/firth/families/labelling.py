@@ -34,7 +34,7 @@ PICTURES_AT_ONCE = 64
 class NetworkLabeller(Labeller):
     """A trained network that labels what it is given: what `firth.load` gives for one."""
 
-    metric, weights = "accuracy", ""
+    metric, lightened = "accuracy", ""
 
     def __init__(self, run: Run, tokenizer: Tokenizer | None, system: System) -> None:
         self.run, self.tokenizer, self.system = run, tokenizer, system
@@ -69,7 +69,7 @@ class NetworkLabeller(Labeller):
     def signed(self, split: examples.Split, guess: str = "first") -> str:
         """The signature of a score."""
         told = {"guess": guess, "split": split.name, "data": split.key[:8]}
-        return signature({**self.about(), **told, "prec": self.weights or self.config.train.precision})
+        return signature({**self.about(), **told, "prec": self.lightened or self.config.train.precision})
 
     @abstractmethod
     def about(self) -> dict[str, object]:

@@ -108,16 +108,7 @@ class Linker:
     def _judged(self, found: list[list[Link]], split: examples.Split) -> dict[str, float | None]:
         """How well links agree with the right ones, beside those of the diagonal."""
         sure, possible = links.gold(self.config, split.name, split.examples)
-        if not sure:
-            return {}
-        told = measures.agreement(found, sure, possible or None)
-        level = [measures.diagonal(*_sizes(pair.left, pair.right)) for pair in split.examples]
-        return {
-            "alignment_error_rate": told.error_rate,
-            "link_precision": told.precision,
-            "link_recall": told.recall,
-            "diagonal_error_rate": measures.error_rate(level, sure, possible or None),
-        }
+        return compared(found, split.examples, sure, possible or None) if sure else {}
 
     def _signed(self, split: examples.Split) -> str:
         method = self.config.method
@@ -171,6 +162,23 @@ def _cut(line: str) -> tuple[str, str]:
         if found:
             return left, right
     raise FirthError("one text, where two belong together", do="write a text, a tab (or |||) and its translation")
+
+
+def compared(
+    found: Sequence[Sequence[Link]],
+    pairs: Sequence[Pair],
+    sure: Sequence[Sequence[Link]],
+    possible: Sequence[Sequence[Link]] | None = None,
+) -> dict[str, float | None]:
+    """How well links agree with the right ones, beside those of the diagonal."""
+    told = measures.agreement(found, sure, possible)
+    level = [measures.diagonal(*_sizes(pair.left, pair.right)) for pair in pairs]
+    return {
+        "alignment_error_rate": told.error_rate,
+        "link_precision": told.precision,
+        "link_recall": told.recall,
+        "diagonal_error_rate": measures.error_rate(level, sure, possible),
+    }
 
 
 def _sizes(left: str, right: str) -> tuple[int, int]:

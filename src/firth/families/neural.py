@@ -289,7 +289,7 @@ def load(run: Run, weights: str = "") -> Model:
     model = MODELS[type(record.config.objective)](run, tokenizer, system.eval())
     if weights:
         lighten(system, weights)
-        model.weights = weights
+        model.lightened = weights
     return model
 
 

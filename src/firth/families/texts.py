@@ -18,7 +18,7 @@ from firth.text.tokenizer import Tokenizer
 class TextModel:
     """A trained model with its run and its tokenizer."""
 
-    weights = ""  # the form that its matrices have, where it is not that of training
+    lightened = ""  # the form that its matrices have, where it is not that of training
     figure = staticmethod(perplexity)  # what is told while it is trained, of the objective's yardstick: sum and count
 
     def __init__(self, run: Run, tokenizer: Tokenizer, context: str, precision: str) -> None:
@@ -61,4 +61,4 @@ class TextModel:
     def signed(self, **parts: object) -> str:
         """The signature of a score of this model: how it came about, and what the model reads."""
         about = {"tok": f"{self.tokenizer.kind}/{self.tokenizer.hash[:8]}", "ctx": self._context}
-        return signature({**about, **parts, "prec": self.weights or self._precision})
+        return signature({**about, **parts, "prec": self.lightened or self._precision})

@@ -16,6 +16,7 @@ from firth.data import examples
 from firth.data.cache import default_cache
 from firth.data.corrupt.noises import Pair
 from firth.data.corrupt.writing import Writing
+from firth.data.links import own_links
 from firth.data.material import tokenise_pairs
 from firth.data.written import pairs, prefixed, written
 from firth.decoding.beam import Searched
@@ -24,6 +25,7 @@ from firth.errors import FirthError
 from firth.families.cutting import pieces
 from firth.families.drawing import draw_looks, draw_search
 from firth.families.labels import own_examples
+from firth.families.linker import Link, compared
 from firth.families.looks import Looks, looks
 from firth.families.order import read_options
 from firth.families.unknown import text_of
@@ -79,7 +81,7 @@ class TranslatingModel(WritingModel):
         part = own_examples(self.run, split, pairs) if text is None else self._given(text)
         letters = bool(self.config.input.letters or self.config.head.letters)
         found = self.surprised(tokenise_pairs(part, self._tokenizers, cache or default_cache(), letters))
-        return [*found, *self.judged(part, beam=BEAM)]
+        return [*found, *self.judged(part, beam=BEAM), *self._linked(part)]
 
     def judged(self, part: examples.Split, **how: Any) -> list[Score]:
         """What is written for pairs of texts against their second texts, by what they are written for."""
@@ -94,6 +96,15 @@ class TranslatingModel(WritingModel):
         tasks = data.tasks[:1] if data.source else data.tasks  # of several, no one yardstick serves all
         scores = JUDGES[tasks[0]](said, [right]) if len(tasks) == 1 and tasks[0] in JUDGES else []
         return found + [replace(score, signature=signature({**signed, **parts(score.signature)})) for score in scores]
+
+    def _linked(self, part: examples.Split) -> list[Score]:
+        """How well the words that it looks at agree with the right links, where these are known."""
+        sure = own_links(self.config.data, part.name, part.examples)
+        if not (sure and self.system.backbone.decoder.looks):
+            return []
+        found = self.links([(pair.left, pair.right) for pair in part.examples])
+        signed = self.signed(split=part.name, data=part.key[:8])
+        return [Score(name, value, signed) for name, value in compared(found, part.examples, sure).items()]
 
     def quality(self) -> Score:
         """One number, more being better, of what is written greedily for the first validation texts."""
@@ -182,6 +193,11 @@ class TranslatingModel(WritingModel):
                 f"no layer {layer}: the decoder has {depth}", do=f"count from 0 to {depth - 1}, or from -1"
             )
         return [self._looks(one, other, layer) for one, other in zip(texts, others, strict=True)]
+
+    def links(self, pairs: Sequence[tuple[str, str]]) -> list[list[Link]]:
+        """The links (left, right) of each pair of texts: each word of the second with that of the first which the
+        network looks at most while it writes it."""
+        return [list(self._looks(left, right, -1).links) for left, right in pairs]
 
     def _looks(self, read: str, written: str, layer: int) -> Looks:
         tokens = self.source.encode(read), self.tokenizer.encode(written)

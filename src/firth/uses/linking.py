@@ -57,6 +57,10 @@ def link_files(
 
 def _by_run(texts: list[tuple[str, str]], run: str | Path, join: str) -> list[list[Link]]:
     model = api.load(run)
+    if hasattr(model, "links"):  # a network that translates, and looks at words
+        if join:
+            raise FirthError("it looks one way, so that there is nothing to join", where=run, do="leave out --join")
+        return model.links(texts)
     if not isinstance(model, Linker):
         do = "name a run of hmm-aligner, ibm-1, ibm-2 or fast-align, or none to learn from the files themselves"
         raise FirthError("this run does not align words", where=run, do=do)
