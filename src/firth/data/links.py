@@ -27,7 +27,8 @@ def gold(config: schema.AlignmentModel, split: str, pairs: list[Pair]) -> tuple[
 def own_links(data: schema.TaskTexts, split: str, pairs: list[Pair]) -> list[list[Link]]:
     """The links that a built-in set has for a split's pairs; none where it has none."""
     own = {"valid": (data.valid, data.valid_source), "test": (data.test, data.test_source)}.get(split, ())
-    if len(data.text) != 1 or data.text[0] not in SETS or data.source or any(own):
+    named = data.tasks == ("translation",) and len(data.text) == 1 and data.text[0] in SETS
+    if not named or data.source or any(own):
         return []
     return [list(record.links) for record in islice(sets.find(SETS[data.text[0]]).records(split), len(pairs))]
 
