@@ -56,6 +56,8 @@ def _finish(work: Callable[[], Any], style: str) -> None:
             f"firth: stopped and saved at step {stop.step}; continue with: firth train {stop.folder}", file=sys.stderr
         )
         sys.exit(128 + stop.number)
+    if os.environ.get("RANK", "0") != "0":  # of several processes the first one talks
+        return
     scores = model.run.scores()
     if style == "json":
         print(json.dumps({"event": "done", "run": str(model.run.path), "scores": scores}))
