@@ -124,7 +124,7 @@ def test_bad_input_is_refused_in_one_line(command, words, hand, run, tmp_path):
     assert_refused(command("export", words, "--to", "arpa", "--out", tmp_path), "a folder stands in the way")
     assert_refused(command("export", words, "--to", "arpa", "--out", out, "--verify"), "cannot be read back")
     assert_refused(command("export", run, "--to", "arpa", "--out", out), "unknown kind of export 'arpa'", "huggingface")
-    assert_refused(command("export", run, "--to", "huggingface", "--out", out), "recurrent backbone", "GPT-2")
+    assert_refused(command("export", run, "--to", "huggingface", "--out", out), "of the kind recurrent", "GPT-2")
     assert_refused(command("import", tmp_path / "none.arpa", "--out", out), "no such file")
     (tmp_path / "empty").mkdir()
     assert_refused(command("import", tmp_path / "empty", "--out", out), "not a Hugging Face folder")

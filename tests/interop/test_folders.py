@@ -369,7 +369,7 @@ def test_what_is_written_has_the_tokenizer_of_the_run(tmp_path):
         ("gpt:tiny", {"backbone.positions": "learned", "backbone.norm": "rms"}, ["GPT-2 has no backbone.norm = rms"]),
         ("gpt:tiny", {"backbone.positions": "learned", "head.bias": "yes"}, ["GPT-2 has no head.bias = true"]),
         ("gpt:tiny", {"backbone.positions": "learned", "input.width": 8}, ["GPT-2 has no input.width = 8"]),
-        ("lstm-lm:tiny", {}, ["no family there has a recurrent backbone with the objective causal", "GPT-2"]),
+        ("lstm-lm:tiny", {}, ["no family there has a network of the kind recurrent with the objective causal", "GPT-2"]),
     ],
 )
 def test_options_that_the_other_program_lacks_are_named(tmp_path, preset, settings, parts):
@@ -386,7 +386,7 @@ def test_bad_exports_are_refused(gpt2, tmp_path):
     for to, message in (
         ("huggingfaces", "unknown kind of export"),
         ("huggingface:berd", "unknown family 'berd'; did you mean 'bert'"),
-        ("huggingface:bert", "BERT has no transformer backbone with the objective causal"),
+        ("huggingface:bert", "BERT has no network of the kind transformer with the objective causal"),
         ("huggingface:electra-generator", "has no generator"),
     ):
         with pytest.raises(FirthError) as error:
