@@ -59,8 +59,10 @@ def test_lighter_weights_are_for_reading_only():
     assert torch.equal(layer(x), plain(layer, x))
     with torch.no_grad():
         assert not torch.equal(layer(x), plain(layer, x))
+        with torch.autocast("cpu", torch.bfloat16):
+            assert torch.equal(layer(x), plain(layer, x))
         wide = layer.double()
-        assert torch.equal(linear(x.double(), wide.weight, wide.bias, Kept()), plain(wide, x.double()))
+        assert torch.equal(linear(x.double(), wide.weight, wide.bias, layer.kept), plain(wide, x.double()))
 
 
 def test_no_rows_give_no_rows():
