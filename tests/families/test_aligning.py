@@ -78,6 +78,7 @@ def test_the_built_in_world_has_its_links():
     sure, possible = links.gold(config, "test", pairs)
     sentences = [s for story in World().annotated(10, 21_000) for s in story.sentences][:20]
     assert [set(links) for links in sure] == [set(s.alignment) for s in sentences] and not possible
+    assert links.gold(config, "given", pairs) == ([], [])
     assert not links.own_links(firth.api.choose("pointer-summary").config.data, "test", pairs)
     assert links.gold(firth.api.choose("ibm-1", ["data.test=own.tsv"]).config, "test", pairs) == ([], [])
     assert links.gold(firth.api.choose("ibm-1", ["data.text=own.tsv"]).config, "valid", pairs) == ([], [])

@@ -5,7 +5,7 @@ from __future__ import annotations
 from itertools import islice
 
 from firth.config import schema
-from firth.data import sets
+from firth.data import examples, sets
 from firth.data.formats.parallel import Alignments
 from firth.data.records import Pair
 from firth.errors import FirthError
@@ -28,7 +28,7 @@ def own_links(data: schema.TaskTexts, split: str, pairs: list[Pair]) -> list[lis
     """The links that a built-in set has for a split's pairs; none where it has none."""
     own = {"valid": (data.valid, data.valid_source), "test": (data.test, data.test_source)}.get(split, ())
     named = data.tasks == ("translation",) and len(data.text) == 1 and data.text[0] in SETS
-    if not named or data.source or any(own):
+    if split not in examples.NAMES or not named or data.source or any(own):
         return []
     return [list(record.links) for record in islice(sets.find(SETS[data.text[0]]).records(split), len(pairs))]
 
