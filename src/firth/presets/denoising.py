@@ -173,11 +173,13 @@ ELECTRA_LARGE = replace(
     backbone=replace(ELECTRA_BASE.backbone, width=1024, depth=24, heads=16),
     objective=replace(ELECTRA_BASE.objective, share=0.25, generator=0.25),
 )
+# Small sizes have their norms before each part: after them, at rates for little text, the large network's states become
+# all alike (mean cosine 0.999 after 10 minutes of the tiny size on Wikipedia) and it finds no wrong token.
 ELECTRA_SMALL = _sized(
     replace(
         ELECTRA_BASE,
         input=replace(ELECTRA_BASE.input, width=128, spread=0.1),
-        backbone=replace(ELECTRA_BASE.backbone, positions="rotary"),
+        backbone=replace(ELECTRA_BASE.backbone, positions="rotary", norm_at="pre"),
         objective=replace(ELECTRA_BASE.objective, generator=0.25),
     ),
     width=256,
