@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING
 
@@ -49,14 +50,10 @@ WAYS: dict[str, Callable[[TranslatingModel, str, Sequence[int]], list[str]]] = {
 
 def text_of(model: TranslatingModel, text: str, ids: Sequence[int], way: str) -> str:
     """Tokens that were written for a text as text; those that are unknown as words of one of the ways."""
-    unknown, decode = model.tokenizer.special.unknown, model.tokenizer.decode
+    unknown, tokenizer = model.tokenizer.special.unknown, model.tokenizer
     if unknown not in ids:
-        return decode(ids)
-    left, parts, run = iter(WAYS[way](model, text, ids)), [], []
-    for token in ids:
-        if token == unknown:
-            parts += [decode(run), next(left)]
-            run = []
-        else:
-            run.append(token)
-    return " ".join(part.strip() for part in [*parts, decode(run)] if part.strip())
+        return tokenizer.decode(ids)
+    found = iter(WAYS[way](model, text, ids))
+    told = [token for token in ids if token == unknown or token not in tokenizer.special.ids]
+    marked = tokenizer.decode(told, show_special=True)  # with blanks where they would be around any word
+    return re.sub(re.escape(tokenizer.piece(unknown)), lambda mark: next(found, mark[0]), marked).strip()
