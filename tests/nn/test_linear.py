@@ -6,9 +6,9 @@ from torch.nn import functional as F
 
 from firth.nn.linear import FORMS, SOME, Kept, Linear, lighten, linear
 
-WIDTH, OUT = 48, 40
+WIDTH, OUT = 512, 520  # as many numbers as pay to be kept otherwise
 # half has 11 bits and int8 steps of 1/127 (and 7 bits of what the matrix is multiplied with)
-EXACT = {"turned": 1e-5, "blocks": 1e-5, "half": 3e-3, "int8": 6e-2}
+EXACT = {"turned": 1e-5, "blocks": 1e-5, "half": 3e-3, "int8": 0.1}
 
 
 def plain(layer, x):
@@ -29,15 +29,16 @@ def test_each_form_multiplies_as_torch_does(form, rows):
 
 
 @pytest.mark.parametrize("form", ["", "half", "int8"])
-@pytest.mark.parametrize("rows", [2, SOME])
+@pytest.mark.parametrize("rows", [1, SOME])
 def test_a_form_does_not_outlive_its_values(form, rows):
     torch.manual_seed(0)
     layer, x = Linear(WIDTH, OUT), torch.randn(rows, 1, WIDTH)
     layer.kept.lighter = form
+    assert layer.kept.form(rows, layer.weight)
 
     def alike():
         right = plain(layer, x)
-        return (layer(x) - right).abs().max() < EXACT.get(form, 1e-5) * right.std()
+        return (layer(x) - right).abs().max() < EXACT.get(form, 1e-5) * right.abs().max()
 
     with torch.no_grad():
         for _ in range(2):

@@ -33,7 +33,8 @@ class Part(nn.Module):
 
     def change(self, x: Tensor, *scene: Scene) -> Tensor:
         """What is added to x."""
-        return F.dropout(self.after(self.inner(self.before(x), *scene)), self.dropout, self.training)
+        found = self.after(self.inner(self.before(x), *scene))
+        return F.dropout(found, self.dropout) if self.training else found
 
 
 class Block(nn.Module):

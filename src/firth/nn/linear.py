@@ -12,14 +12,14 @@ from torch.nn import functional as F
 
 from firth.errors import FirthError
 
-FEW, SOME = 4, 16  # rows up to which a matrix in another order is read faster
+SOME, SMALL = 32, 1 << 18  # rows up to which, and numbers from which on a matrix in another order is read faster
 
 
 class Form(NamedTuple):
     """How a matrix is kept for products without gradients."""
 
     make: Callable[[Tensor, Tensor | None], Any]  # weight (out, in), bias -> what is kept
-    product: Callable[[Tensor, Any, Tensor | None], Tensor]  # rows (rows, in), what is kept, bias -> (rows, out)
+    product: Callable[[Tensor, Any, Tensor | None], Tensor]  # x (…, in), what is kept, bias -> (…, out)
 
 
 def _int8(weight: Tensor, bias: Tensor | None) -> Any:
@@ -31,26 +31,23 @@ def _int8(weight: Tensor, bias: Tensor | None) -> Any:
         return torch.ops.quantized.linear_prepack(whole, bias)
 
 
-def _turned(rows: Tensor, matrix: Tensor, bias: Tensor | None) -> Tensor:
-    return torch.mm(rows, matrix) if bias is None else torch.addmm(bias, rows, matrix)
-
-
+_MKLDNN, _QUANTIZED = torch.ops.mkldnn, torch.ops.quantized
+_BLOCKS = torch.backends.mkldnn.is_available() and hasattr(_MKLDNN, "_linear_pointwise")
 FORMS = {
-    # the same numbers, the other way round, and in the blocks of oneDNN
-    "turned": Form(lambda weight, _: weight.t().contiguous(), _turned),
+    # the same numbers, stored the other way round, and in the blocks of oneDNN
+    "turned": Form(lambda weight, _: weight.t().contiguous().t(), F.linear),
     "blocks": Form(
-        lambda weight, _: torch.ops.mkldnn._reorder_linear_weight(weight.contiguous(), SOME),
-        lambda rows, kept, bias: torch.ops.mkldnn._linear_pointwise(rows, kept, bias, "none", [], ""),
+        lambda weight, _: _MKLDNN._reorder_linear_weight(weight.contiguous(), SOME),
+        lambda x, kept, bias: _MKLDNN._linear_pointwise.default(x, kept, bias, "none", [], ""),
     ),
     # numbers of half the bytes, and of a quarter; sums are in float32. On processors without VNNI, sums of products of
     # 8 bits can run over, so what the matrix is multiplied with gets 7.
     "half": Form(
-        lambda weight, bias: torch.ops.quantized.linear_prepack_fp16(weight.contiguous(), bias),
-        lambda rows, kept, _: torch.ops.quantized.linear_dynamic_fp16(rows, kept),
+        lambda weight, bias: _QUANTIZED.linear_prepack_fp16(weight.contiguous(), bias),
+        lambda x, kept, _: _QUANTIZED.linear_dynamic_fp16.default(x, kept),
     ),
-    "int8": Form(_int8, lambda rows, kept, _: torch.ops.quantized.linear_dynamic(rows, kept, True)),
+    "int8": Form(_int8, lambda x, kept, _: _QUANTIZED.linear_dynamic.default(x, kept, True)),
 }
-_BLOCKS = torch.backends.mkldnn.is_available() and hasattr(torch.ops.mkldnn, "_linear_pointwise")
 
 
 class Kept:
@@ -58,30 +55,33 @@ class Kept:
 
     def __init__(self) -> None:
         self.lighter = ""  # half or int8: for all products without gradients
-        self._made: dict[str, tuple[tuple, Any]] = {}
+        self._made: dict[str, tuple[list[int], Any]] = {}
 
-    def form(self, rows: int) -> str:
+    def form(self, rows: int, weight: Tensor) -> str:
         """The quickest for so many rows; none: as it is."""
-        if self.lighter or rows > SOME:
+        if self.lighter or rows > SOME or weight.numel() < SMALL:
             return self.lighter
-        return "turned" if rows <= FEW else "blocks" if _BLOCKS else ""
+        if rows > 1:
+            return "blocks" if _BLOCKS else ""
+        return "turned" if weight.shape[0] >= weight.shape[1] else ""  # one row: what is read on end should be long
 
-    def product(self, form: str, rows: Tensor, weight: Tensor, bias: Tensor | None) -> Tensor:
-        """rows weightᵀ + bias, the matrix in this form."""
-        now = tuple((part.data_ptr(), part._version) for part in (weight, bias) if part is not None)
+    def product(self, form: str, x: Tensor, weight: Tensor, bias: Tensor | None) -> Tensor:
+        """x weightᵀ + bias, the matrix in this form."""
+        now = [weight.data_ptr(), weight._version]
+        if bias is not None:
+            now += bias.data_ptr(), bias._version
         if form not in self._made or self._made[form][0] != now:
             self._made[form] = now, FORMS[form].make(weight.detach(), None if bias is None else bias.detach())
-        return FORMS[form].product(rows, self._made[form][1], bias)
+        return FORMS[form].product(x, self._made[form][1], bias)
 
 
 def linear(x: Tensor, weight: Tensor, bias: Tensor | None, kept: Kept) -> Tensor:
     """x weightᵀ + bias; x (…, in), weight (out, in)."""
-    rows = x.numel() // x.shape[-1]
     plain = torch.is_grad_enabled() or x.dtype != torch.float32 or weight.dtype != x.dtype
-    form = "" if plain or not rows or torch.is_autocast_enabled(x.device.type) else kept.form(rows)
-    if not form:
+    if plain or not (count := x.numel()) or torch.is_autocast_enabled(x.device.type):
         return F.linear(x, weight, bias)
-    return kept.product(form, x.reshape(rows, -1), weight, bias).view(*x.shape[:-1], -1)
+    form = kept.form(count // x.shape[-1], weight)
+    return kept.product(form, x, weight, bias) if form else F.linear(x, weight, bias)
 
 
 class Linear(nn.Linear):
