@@ -105,7 +105,7 @@ HYBRID_SIZES = {
         input=replace(size.input, letters=letters),
         head=LanguageHead(letters=letters),
     )
-    for (name, size), words, letters in zip(BAHDANAU_SIZES.items(), (8000, 900), (128, 64), strict=True)
+    for (name, size), words, letters in zip(BAHDANAU_SIZES.items(), (8000, 1000), (128, 64), strict=True)
 }
 
 
