@@ -97,7 +97,8 @@ POINTER_SIZES = {
     )
     for name, size in BAHDANAU_SIZES.items()
 }
-# Luong and Manning 2016: a network of words; those that its vocabulary lacks are read and spelled by letters.
+# Luong and Manning 2016: a network of words; those that its vocabulary lacks are read and spelled by letters, by networks
+# as wide as that of words: at half the width, and with fewer rare words to learn from, spelling stays behind on world.
 HYBRID_SIZES = {
     name: replace(
         size,
@@ -105,7 +106,7 @@ HYBRID_SIZES = {
         input=replace(size.input, letters=letters),
         head=LanguageHead(letters=letters),
     )
-    for (name, size), words, letters in zip(BAHDANAU_SIZES.items(), (8000, 1000), (128, 64), strict=True)
+    for (name, size), words, letters in zip(BAHDANAU_SIZES.items(), (8000, 700), (256, 128), strict=True)
 }
 
 
