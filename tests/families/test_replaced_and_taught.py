@@ -1,5 +1,6 @@
 """Laws of ELECTRA's and DistilBERT's runs, on small models of their own."""
 
+import math
 import os
 import shutil
 import signal
@@ -19,6 +20,7 @@ from firth.data.corrupt import corrupted
 from firth.errors import FirthError
 from firth.families.teaching import begin_as
 from firth.objectives.distil import Teacher
+from firth.runs import log
 from firth.runs.progress import Quiet
 from firth.training.guard import Interrupted
 from firth.types import Cursor
@@ -69,6 +71,14 @@ def test_both_networks_are_scored_and_the_scores_come_back(electra):
     assert 0.5 < found["replaced_accuracy"] <= 1 and 0 <= found["replaced_found"] <= 1
     again = {score.name: score.value for score in firth.load(electra.run.path).evaluate()}
     assert again == found
+
+
+def test_the_small_network_decides_which_weights_are_best(electra, bert):
+    """The loss of both is often least where the small one has learned little yet: its guesses are easily told."""
+    for model, ranked in ((electra, True), (bert, False)):
+        told = [entry for entry in log.read(model.run.path / "log.jsonl") if entry.get("split") == "valid"]
+        ranks = [math.log(entry["value"]) if ranked else None for entry in told]
+        assert [entry.get("rank") for entry in told] == pytest.approx(ranks)
 
 
 def test_gaps_are_filled_by_the_small_network(electra):

@@ -257,7 +257,9 @@ class Validation:
         if self.judged:
             quality = self.model.quality()
             return Evaluation(loss, quality.name, quality.value, self.model.sample(), rank=-quality.value)
-        return Evaluation(loss, self.model.metric, value, self.model.sample())
+        drifts = getattr(self.system.objective, "drifts", False)  # a loss that cannot be compared with an earlier one
+        rank = told.sum / told.count if drifts else None
+        return Evaluation(loss, self.model.metric, value, self.model.sample(), rank)
 
 
 @torch.no_grad()

@@ -31,6 +31,7 @@ class Replaced(nn.Module):
 
     yardstick = "tokens"
     may_look_ahead = True
+    drifts = True  # the better the small network guesses, the greater the loss of the large one: the small one decides
     companion: Companion  # the small network
 
     def __init__(self, config: schema.Neural, width: int):

@@ -97,8 +97,8 @@ POINTER_SIZES = {
     )
     for name, size in BAHDANAU_SIZES.items()
 }
-# Luong and Manning 2016: a network of words; those that its vocabulary lacks are read and spelled by letters, by networks
-# as wide as that of words: at half the width, and with fewer rare words to learn from, spelling stays behind on world.
+# Luong and Manning 2016: a network of words; those that its vocabulary lacks are read and spelled by letters, in
+# networks as wide as that of words: at half the width, and with fewer rare words to learn from, spelling stays behind.
 HYBRID_SIZES = {
     name: replace(
         size,
