@@ -257,8 +257,7 @@ class Validation:
         if self.judged:
             quality = self.model.quality()
             return Evaluation(loss, quality.name, quality.value, self.model.sample(), rank=-quality.value)
-        drifts = getattr(self.system.objective, "drifts", False)  # a loss that cannot be compared with an earlier one
-        rank = told.sum / told.count if drifts else None
+        rank = told.sum / told.count if self.system.objective.drifts else None
         return Evaluation(loss, self.model.metric, value, self.model.sample(), rank)
 
 

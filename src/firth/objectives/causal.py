@@ -15,6 +15,7 @@ class Causal(nn.Module):
 
     yardstick = "tokens"  # the term that perplexity is made of
     may_look_ahead = False
+    drifts = False  # whether its loss cannot be compared with an earlier one
     told = "text"
 
     def __init__(self, config: schema.Neural, width: int):

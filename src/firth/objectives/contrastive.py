@@ -18,6 +18,7 @@ class Contrastive(nn.Module):
 
     yardstick = "right"  # how many texts find their own
     may_look_ahead = True
+    drifts = False
 
     def __init__(self, config: schema.Neural, width: int):
         super().__init__()

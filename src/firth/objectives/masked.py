@@ -17,6 +17,7 @@ class Masked(nn.Module):
 
     yardstick = "tokens"
     may_look_ahead = True
+    drifts = False
 
     def __init__(self, config: schema.Neural, width: int):
         super().__init__()

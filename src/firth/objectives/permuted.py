@@ -16,6 +16,7 @@ class Permuted(nn.Module):
 
     yardstick = "tokens"
     may_look_ahead = True
+    drifts = False
 
     def __init__(self, config: schema.Neural, width: int):
         super().__init__()

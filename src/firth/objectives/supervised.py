@@ -16,6 +16,7 @@ class Supervised(nn.Module):
 
     yardstick = "right"  # how many labels are found; it weighs nothing in the loss
     may_look_ahead = True
+    drifts = False
 
     def __init__(self, config: schema.Neural, width: int):
         super().__init__()

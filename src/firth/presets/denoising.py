@@ -173,8 +173,8 @@ ELECTRA_LARGE = replace(
     backbone=replace(ELECTRA_BASE.backbone, width=1024, depth=24, heads=16),
     objective=replace(ELECTRA_BASE.objective, share=0.25, generator=0.25),
 )
-# Small sizes have their norms before each part: after them, at rates for little text, the large network's states become
-# all alike (mean cosine 0.999 after 10 minutes of the tiny size on Wikipedia) and it finds no wrong token.
+# Small sizes have their norms before each part: after 300 steps of the tiny one on world the large network finds 32 %
+# of wrong tokens, with norms after each part 16 %.
 ELECTRA_SMALL = _sized(
     replace(
         ELECTRA_BASE,
