@@ -218,6 +218,7 @@ def test_looking_twice_at_the_same_tokens_is_a_term():
         (looking(score="dot", coverage=True), "know nothing of what was looked at"),
         ({"head": schema.CopyingHead(), **looking(score="none")}, "does not tell where it looks"),
         ({"head": schema.CopyingHead(), "objective": schema.Written(smoothing=0.1)}, "no share for all others"),
+        ({"head": schema.CopyingHead(sampled=9)}, "needs every token's probability"),
         (
             {"head": schema.CopyingHead(), "data": schema.TaskTexts(vocabularies="separate")},
             "only into their own vocabulary",

@@ -52,3 +52,14 @@ def test_log_probabilities_under_bf16_autocast_are_float32(states_type):
         found = head.log_probabilities(states.to(states_type), None)
     assert found.dtype == torch.float32
     torch.testing.assert_close(found, head.log_probabilities(states, None), atol=0.02, rtol=0.02)
+
+
+def test_rivals_are_drawn_in_training_alone():
+    torch.manual_seed(0)
+    head, states = LanguageHead(Config(sampled=5), 40, 4, 4), torch.randn(2, 5, 4)
+    target, table = Target(torch.randint(40, (2, 5)), torch.ones(2, 5)), torch.randn(40, 4)
+    exact = LanguageHead(Config(), 40, 4, 4).loss(states, target, table)
+    assert head.state_dict().keys() == {"bias"}
+    assert len({head.loss(states, target, table).item() for _ in range(5)}) > 1
+    torch.testing.assert_close(head.eval().loss(states, target, table), exact)
+    torch.testing.assert_close(LanguageHead(Config(sampled=40), 40, 4, 4).loss(states, target, table), exact)

@@ -7,6 +7,7 @@ from typing import NamedTuple
 from torch import Tensor, nn
 
 from firth.config import schema
+from firth.errors import FirthError
 from firth.heads.language import LanguageHead
 from firth.types import Target
 
@@ -30,6 +31,9 @@ class CopyingHead(LanguageHead):
 
     def __init__(self, config: schema.CopyingHead, vocabulary: int, width: int, table_width: int):
         super().__init__(config, vocabulary, width, table_width)
+        if config.sampled:
+            do = "set it to 0"
+            raise FirthError("a head that copies needs every token's probability", where="head.sampled", do=do)
         self.gate = nn.Linear(width, 1)
 
     def loss(self, states: Tensor, target: Target, table: Tensor | None, looked: Looked) -> Tensor:

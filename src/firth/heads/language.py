@@ -14,6 +14,7 @@ from firth.nn.letters import LetterWriter
 from firth.nn.linear import Kept, linear
 from firth.nn.loss import linear_cross_entropy, linear_surprise
 from firth.nn.norm import LayerNorm
+from firth.nn.sampled import chances, sampled_cross_entropy
 from firth.types import Target
 
 SPREAD = 0.1  # an own matrix starts uniform in ±SPREAD
@@ -43,6 +44,8 @@ class LanguageHead(nn.Module):
             nn.init.uniform_(self.weight, -SPREAD, SPREAD)
         self.bias = nn.Parameter(torch.zeros(vocabulary)) if config.bias else None
         self.scale = 1 / math.sqrt(width) if config.scaled else 1.0
+        few = 0 < config.sampled < vocabulary
+        self.register_buffer("chances", chances(vocabulary, config.sampled) if few else None, persistent=False)
         self.kept = Kept()
         self.letters = LetterWriter(config.letters, width) if config.letters else None
         self.project: nn.Module = nn.Identity()
@@ -57,7 +60,10 @@ class LanguageHead(nn.Module):
         told = weights.nonzero().squeeze(-1)
         if len(told) < len(weights):  # what is not predicted costs nothing
             states, values, weights = (part.index_select(0, told) for part in (states, values, weights))
-        return linear_cross_entropy(self.before(states), self.matrix(table), self.bias, values, weights)
+        asked = self.before(states), self.matrix(table), self.bias, values, weights
+        if self.chances is not None and self.training:
+            return sampled_cross_entropy(*asked, self.chances)
+        return linear_cross_entropy(*asked)
 
     def above_mean(self, states: Tensor, target: Target, table: Tensor | None) -> Tensor:
         """The sum of weight × (the value's score - mean of all scores): what label smoothing adds, over its share."""

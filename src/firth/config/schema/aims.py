@@ -20,6 +20,7 @@ class LanguageHead:
     epsilon: float = bounded(1e-12, above=0.0)  # of its norm
     scaled: bool = False  # states are divided by the root of their width first (T5)
     letters: int = bounded(0, least=0)  # width of a network that spells words that the vocabulary lacks; 0: none
+    sampled: int = bounded(0, least=0)  # tokens drawn as rivals of the right one in training, on average; 0: all
 
 
 @dataclass(frozen=True)
