@@ -11,7 +11,7 @@ from torch.nn import functional as F
 def chances(vocabulary: int, wanted: int) -> Tensor:
     """How probable it is that each token is drawn, `wanted` of them on average: 1, or less as its rank grows.
 
-    Vocabularies are in order of frequency, or nearly. Where one is not, the loss is right and only varies more.
+    Vocabularies are in order of frequency, or nearly. Where one is not, the sum under the softmax only varies more.
     """
     ranks = np.arange(1, vocabulary + 1)
     harmonic = np.cumsum(1 / ranks)
@@ -26,7 +26,7 @@ def sampled_cross_entropy(
     """About the sum of `weights` (n) × -log softmax(states weightᵀ + bias) at `values` (n); states (n, width).
 
     The right token counts in full, and each rival as often as it is seldom drawn: then the sum under the softmax
-    is right on average.
+    is right on average, and its logarithm, so the loss, a little too small.
     """
     drawn = (torch.rand_like(chances) < chances).nonzero().squeeze(-1)
     shift = -chances[drawn].log()
