@@ -149,8 +149,8 @@ def test_local_attention_is_dense_attention_with_a_mask(sees, before, after, doc
     torch.manual_seed(6)
     config, made = layer(LocalAttention, sees, local=schema.Local(chunk=4, before=before, after=after))
     _, full = layer(Attention, sees)
-    full.load_state_dict(made.state_dict())
-    tokens, x = text(documents=documents), torch.randn(3, TIME, WIDTH)
+    full.double().load_state_dict(made.double().state_dict())
+    tokens, x = text(documents=documents), torch.randn(3, TIME, WIDTH, dtype=torch.float64)
     chunk = torch.arange(TIME) // 4
     apart = chunk[:, None] - chunk
     seen = view(config, tokens).seen & (apart <= before) & (apart >= -after)
@@ -161,13 +161,13 @@ def test_local_attention_is_dense_attention_with_a_mask(sees, before, after, doc
 
     mine, other = x.clone().requires_grad_(), x.clone().requires_grad_()
     found, wanted = made(mine, scene(config, tokens)), dense(other)
-    torch.testing.assert_close(found[tokens.mask], wanted[tokens.mask], atol=1e-5, rtol=1e-5)
+    torch.testing.assert_close(found[tokens.mask], wanted[tokens.mask])
     found[tokens.mask].square().sum().backward()
     wanted[tokens.mask].square().sum().backward()
-    torch.testing.assert_close(mine.grad, other.grad, atol=1e-4, rtol=1e-4)
+    torch.testing.assert_close(mine.grad, other.grad)
     weights = made.weights(x, scene(config, tokens))
     _, _, values = made.split(made.inputs(x), 3)
-    torch.testing.assert_close(made.joined(weights @ values)[tokens.mask], found[tokens.mask], atol=1e-5, rtol=1e-5)
+    torch.testing.assert_close(made.joined(weights @ values)[tokens.mask], found[tokens.mask])
 
 
 def test_a_bucket_is_the_direction_pointed_to():

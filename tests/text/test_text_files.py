@@ -73,6 +73,12 @@ def test_an_imported_model_cuts_any_text_as_sentencepiece_does(name, text):
 
 
 @pytest.mark.parametrize("name", TRAINED)
+@pytest.mark.parametrize("text", ["<s>", "</s>", "<unk>", "a </s> b", "<ctl>", "<0x41>"])
+def test_no_text_spells_a_control_piece(name, text):
+    assert imported(name).ids(text) == theirs(name).encode(text)
+
+
+@pytest.mark.parametrize("name", TRAINED)
 def test_an_imported_model_has_their_pieces_special_tokens_and_text(name):
     ours, sp = imported(name), theirs(name)
     assert list(ours.vocabulary()) == [sp.id_to_piece(i) for i in range(sp.get_piece_size())]

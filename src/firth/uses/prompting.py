@@ -77,7 +77,7 @@ def evaluate(
     pool: Records | None = None,
     columns: Mapping[str, str] | None = None,
     words: Mapping[str, str] | None = None,
-    asked: Asked = Asked(),  # noqa: B008 (a value)
+    asked: Asked = Asked(),
 ) -> Tested:
     """Test a model on examples (mappings from columns, or records of a file) that a template makes into prompts.
 

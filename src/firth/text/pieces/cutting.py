@@ -8,7 +8,7 @@ from collections.abc import Callable, Mapping
 from heapq import heapify, heappop, heappush
 from typing import NamedTuple
 
-from firth.text.pieces.model import BYTE, CONTROL, NORMAL, SPACE, UNKNOWN, UNUSED, USER, Model, any_of
+from firth.text.pieces.model import BYTE, NORMAL, SPACE, UNKNOWN, UNUSED, USER, Model, any_of
 
 _UNKNOWN_PENALTY = 10.0  # below the least score of all pieces
 _USER_SCORE = -0.1  # above any other
@@ -29,11 +29,11 @@ class _Known:
     def __init__(self, model: Model) -> None:
         found = [(piece.text, i) for i, piece in enumerate(model.pieces) if piece.type in (NORMAL, USER, UNUSED)]
         self.found, self.model = dict(found), model
-        self.reserved = {p.text: i for i, p in enumerate(model.pieces) if p.type in (UNKNOWN, CONTROL, BYTE)}
+        self.reserved = {p.text: i for i, p in enumerate(model.pieces) if p.type in (UNKNOWN, BYTE)}
         self.unknown = next((i for i, piece in enumerate(model.pieces) if piece.type == UNKNOWN), 0)
 
     def id(self, text: str) -> int:
-        """The number of a piece; the unknown piece's if there is no such piece."""
+        """The number of a piece; the unknown piece's if there is none, or one that no text may spell (control)."""
         return self.reserved.get(text, self.found.get(text, self.unknown))
 
 
