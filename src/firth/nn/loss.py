@@ -8,6 +8,8 @@ from itertools import pairwise
 import torch
 from torch import Tensor
 
+from firth.nn.precision import product_type
+
 LOGITS = 2**23  # logits held at a time (32 MB); with fewer rows to a product, products lose speed
 BLOCK = 1024  # tokens to a product for the matrix's gradient: on CPUs a quarter faster than all at once
 TINY = 1e-30  # a probability below it is near the smallest float32: its logarithm is taken from the logits
@@ -30,18 +32,16 @@ def linear_cross_entropy(
     rows = weights.nonzero().squeeze(-1)
     if len(rows) < len(weights):  # rows of weight 0 cost nothing, whatever they hold
         states, values, weights = (tensor.index_select(0, rows) for tensor in (states, values, weights))
-    device = states.device.type
-    low = torch.get_autocast_dtype(device) if torch.is_autocast_enabled(device) else weight.dtype
-    with torch.autocast(device, enabled=False):
+    low = product_type(weight)
+    with torch.autocast(states.device.type, enabled=False):
         return _LinearCrossEntropy.apply(states, weight, bias, values, weights, low, torch.is_grad_enabled())
 
 
 @torch.no_grad()
 def linear_surprise(states: Tensor, weight: Tensor, bias: Tensor | None, values: Tensor) -> Tensor:
     """-log softmax(states weightᵀ + bias) at `values` (n), for each by itself; states (n, width)."""
-    device = states.device.type
-    low = torch.get_autocast_dtype(device) if torch.is_autocast_enabled(device) else weight.dtype
-    with torch.autocast(device, enabled=False):
+    low = product_type(weight)
+    with torch.autocast(states.device.type, enabled=False):
         sweep = _Sweep(states, weight, bias, low, [False] * 3)
         found = [sweep.surprises(slice(*chunk), values[slice(*chunk)]) for chunk in _chunks(len(states), len(weight))]
         return torch.cat(found) if found else states.new_zeros(0)

@@ -12,6 +12,7 @@ from torch.nn.utils.rnn import pack_padded_sequence, pad_packed_sequence
 
 from firth.config.schema import Recurrent
 from firth.errors import FirthError
+from firth.nn.precision import product_type
 
 
 class Cell(NamedTuple):
@@ -70,8 +71,7 @@ class RecurrentLayers(nn.Module):
         """x (batch, time, input width), live (batch, depth, width) by name -> states, new live. Given their lengths,
         rows end where their own tokens do, in both directions."""
         # oneDNN wants one type for all of its inputs; what is carried stays in its own type
-        device, config = x.device.type, self.config
-        low = torch.get_autocast_dtype(device) if torch.is_autocast_enabled(device) else x.dtype
+        low, config = product_type(x), self.config
         ends: list[tuple[Tensor, ...]] = []
         for layer in range(config.depth):
             states, end = self._layer(layer, x.to(low), live, low, lengths)
