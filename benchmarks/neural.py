@@ -11,6 +11,7 @@ import sys
 import tempfile
 import time
 from collections.abc import Callable
+from contextlib import ExitStack
 from pathlib import Path
 from typing import NamedTuple
 
@@ -24,6 +25,7 @@ GPT = {"rows": 4, "length": 256, "width": 384, "depth": 6, "heads": 6}
 RECURRENT = {"rows": 20, "length": 35, "width": 200, "depth": 2}
 PROMPT, NEW = 16, 100  # tokens of a prompt, and to be generated
 SEED = 7
+_SETTLED = ExitStack()  # memory and arithmetic as `firth train` has them, until the process ends
 
 
 class Shape(NamedTuple):
@@ -91,11 +93,12 @@ def stepping(config, vocabulary: int, given) -> Callable[[], float]:
     """The package's own trainer over given batches; seconds of a round."""
     from firth.build import build
     from firth.runs.progress import Quiet
-    from firth.training.devices import Devices
+    from firth.training.devices import devices
     from firth.training.loop import Job, Trainer
 
     system, folder = build(config, vocabulary), Path(tempfile.mkdtemp())
-    trainer = Trainer(Job(system, config.train, 10**9, given, None, folder, {"config": ""}, 1, Devices(), Quiet()))
+    here = _SETTLED.enter_context(devices(config.train))
+    trainer = Trainer(Job(system, config.train, 10**9, given, None, folder, {"config": ""}, 1, here, Quiet()))
     trainer.start()
     shutil.rmtree(folder, ignore_errors=True)
 

@@ -8,7 +8,7 @@ from firth.nn.linear import FORMS, SOME, Kept, Linear, lighten, linear
 
 WIDTH, OUT = 512, 520  # as many numbers as pay to be kept otherwise
 # half has 11 bits and int8 steps of 1/127 (and 7 bits of what the matrix is multiplied with)
-EXACT = {"turned": 1e-5, "blocks": 1e-5, "half": 3e-3, "int8": 0.1}
+EXACT = {"dots": 1e-5, "blocks": 1e-5, "half": 3e-3, "int8": 0.1}
 
 
 def plain(layer, x):
@@ -69,3 +69,14 @@ def test_lighter_weights_are_for_reading_only():
 def test_no_rows_give_no_rows():
     with torch.no_grad():
         assert Linear(WIDTH, OUT)(torch.zeros(0, 3, WIDTH)).shape == (0, 3, OUT)
+
+
+def test_a_process_takes_up_the_compiled_loop_once_it_has_read_enough(monkeypatch):
+    monkeypatch.setattr(Kept, "read", 0)
+    monkeypatch.setattr("firth.nn.linear.PAYS", 2 * WIDTH * OUT)
+    monkeypatch.setattr(torch, "get_num_threads", lambda: 2)
+    kept, matrix = Kept(), torch.zeros(OUT, WIDTH)
+    assert [kept.form(1, matrix) for _ in range(3)] == ["blocks", "blocks", "dots"]
+    assert kept.form(2, matrix) == "blocks" and not kept.form(1, torch.zeros(8, 8))
+    monkeypatch.setattr(torch, "get_num_threads", lambda: 8)  # many threads together read faster than the loop
+    assert kept.form(1, matrix) == "blocks"

@@ -24,16 +24,18 @@ class Part(nn.Module):
         super().__init__()
         self.inner, self.dropout = inner, config.dropout
         self.before = norm(config) if config.norm_at in ("pre", "sandwich") else nn.Identity()
-        self.after = norm(config) if config.norm_at == "sandwich" else nn.Identity()
-        self.sum = norm(config) if config.norm_at == "post" else nn.Identity()
+        self.after = norm(config) if config.norm_at == "sandwich" else None
+        self.sum = norm(config) if config.norm_at == "post" else None
 
     def forward(self, x: Tensor, *scene: Scene) -> Tensor:
         """x (batch, time, width) -> the same shape."""
-        return self.sum(x + self.change(x, *scene))
+        total = x + self.change(x, *scene)
+        return total if self.sum is None else self.sum(total)
 
     def change(self, x: Tensor, *scene: Scene) -> Tensor:
         """What is added to x."""
-        found = self.after(self.inner(self.before(x), *scene))
+        found = self.inner(self.before(x), *scene)
+        found = found if self.after is None else self.after(found)
         return F.dropout(found, self.dropout) if self.training else found
 
 

@@ -46,7 +46,7 @@ class Cache:
     def extend(self, layer: int, keys: Tensor, values: Tensor) -> tuple[Tensor, Tensor]:
         """Keep a layer's new keys and values (batch, heads, new, head width); all of them so far."""
         for kept, new in ((self.keys[layer], keys), (self.values[layer], values)):
-            kept[:, :, self.end : self.time] = new
+            kept.narrow(2, self.end, self.time - self.end).copy_(new)
         return tuple(kept[layer][:, :, self.first : self.time] for kept in (self.keys, self.values))
 
     @property
