@@ -10,7 +10,7 @@ from firth.config import core
 RECIPES = sorted((Path(__file__).parent.parent / "recipes").glob("*.toml"))
 TEXT = [f"the {animal} sat on the {place} and said {word}" for animal in ("cat", "dog", "owl", "hen")
         for place in ("mat", "roof", "wall") for word in ("yes", "no")]  # fmt: skip
-SMALL = {"backbone.width": 12, "backbone.heads": 2, "tokenizer.size": 80, "train.budget": "1 steps"}
+SMALL = {"backbone.width": 12, "backbone.heads": 2, "tokenizer.size": 300, "train.budget": "1 steps"}
 SMALL |= {f"backbone.{part}.depth": 1 for part in ("encoder", "decoder")}
 SPLITS = ("", "valid-", "test-")
 

@@ -9,9 +9,9 @@ from torch.nn import functional as F
 from firth.nn.patterns import View
 from firth.nn.precision import product_type
 
-# In bf16 torch's fused kernel takes half as long again as products written out, and its way back two to five times as
-# long, up to this many keys. (Beyond, and in float32, it is as fast or faster, and keeps no weights.)
-FEW = 1024
+# In bf16 torch's fused kernel takes longer than products written out, up to this many keys: both ways together five
+# times as long with 64, more than twice with 256, a third more with 512. With 1,024 it is faster, as it is in float32.
+FEW = 512
 
 
 def dense(
