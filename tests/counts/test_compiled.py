@@ -9,7 +9,7 @@ import time
 import numba
 import pytest
 
-from firth.counts.compiled import kernel, run_in_order, timed_compiling
+from firth.counts.compiled import Quicker, kernel, run_in_order, timed_compiling
 
 KERNEL = """
 from firth.counts.compiled import kernel, timed_compiling
@@ -75,3 +75,24 @@ def test_results_come_in_the_order_of_the_tasks():
 def test_a_fault_in_a_task_comes_out():
     with pytest.raises(ZeroDivisionError):
         list(run_in_order(lambda task: 1 // task, [2, 1, 0, 1], 2))
+
+
+def test_the_quicker_way_is_taken_and_tried_again(monkeypatch):
+    now, slow, taken = [0.0], [1.0, 2.0], []
+    monkeypatch.setattr("firth.counts.compiled.perf_counter", lambda: now[0])
+
+    def way(number):
+        def run(work):
+            taken.append(number)
+            now[0] += slow[number] * work
+
+        return run
+
+    both, trial = Quicker(way(0), way(1)), Quicker.TRIAL
+    for times, best in (((1.0, 2.0), 0), ((2.0, 1.0), 1)):
+        slow[:] = times
+        taken.clear()
+        for call in range(Quicker.ROUND):
+            both(call % 7 + 1, call % 7 + 1)
+        assert taken[: 2 * trial] == [0] * trial + [1] * trial
+        assert set(taken[2 * trial :]) == {best}

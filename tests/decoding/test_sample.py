@@ -21,11 +21,30 @@ LOGITS = torch.tensor([[2.0, 1.0, 0.0]])
         (Sampling(top_k=1), [1.0, 0.0, 0.0]),
         (Sampling(top_p=0.01), [1.0, 0.0, 0.0]),
         (Sampling(temperature=0.0), [1.0, 0.0, 0.0]),
+        (Sampling(temperature=1e-300), [1.0, 0.0, 0.0]),
+        (Sampling(temperature=1e6), [1 / 3, 1 / 3, 1 / 3]),
+        (Sampling(temperature=2.0, top_k=9, top_p=0.8), [0.6225, 0.3775, 0.0]),
         (Sampling(top_k=2, top_p=0.7), [1.0, 0.0, 0.0]),  # top-p looks at what top-k left: .7311 reaches .7 alone
     ],
 )
 def test_temperature_top_k_and_top_p(how, expected):
     assert distribution(LOGITS.log_softmax(-1), how)[0].tolist() == pytest.approx(expected, abs=5e-5)
+
+
+@pytest.mark.parametrize("spread", [0.0, 0.5, 3.0])  # all alike: of equal ones the first are kept
+@pytest.mark.parametrize("share", [0.1, 0.9, 0.999])
+def test_top_p_keeps_the_fewest_tokens_that_reach_it(spread, share):
+    logs = (spread * torch.randn(3, 6000, generator=torch.Generator().manual_seed(1))).log_softmax(-1)
+    for row, found in zip(logs.exp().double().tolist(), distribution(logs, Sampling(top_p=share)), strict=True):
+        kept, total = set(), 0.0
+        for token in sorted(range(len(row)), key=lambda token: -row[token]):
+            if total >= share:
+                break
+            kept.add(token)
+            total += row[token]
+        assert abs(len(kept) - int((found > 0).sum())) <= 1  # sums differ in their last places
+        assert len(kept ^ set(found.nonzero().squeeze(-1).tolist())) <= 1
+        assert found.sum().item() == pytest.approx(1.0)
 
 
 class Table:

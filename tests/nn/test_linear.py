@@ -1,10 +1,11 @@
 """Products without gradients: the forms that a matrix is kept in against torch's own product."""
 
+import numpy as np
 import pytest
 import torch
 from torch.nn import functional as F
 
-from firth.nn.linear import FORMS, SOME, Kept, Linear, lighten, linear
+from firth.nn.linear import FORMS, SOME, Kept, Linear, _alone, _together, lighten, linear
 
 WIDTH, OUT = 512, 520  # as many numbers as pay to be kept otherwise
 # half has 11 bits and int8 steps of 1/127 (and 7 bits of what the matrix is multiplied with)
@@ -74,9 +75,19 @@ def test_no_rows_give_no_rows():
 def test_a_process_takes_up_the_compiled_loop_once_it_has_read_enough(monkeypatch):
     monkeypatch.setattr(Kept, "read", 0)
     monkeypatch.setattr("firth.nn.linear.PAYS", 2 * WIDTH * OUT)
-    monkeypatch.setattr(torch, "get_num_threads", lambda: 2)
     kept, matrix = Kept(), torch.zeros(OUT, WIDTH)
     assert [kept.form(1, matrix) for _ in range(3)] == ["blocks", "blocks", "dots"]
     assert kept.form(2, matrix) == "blocks" and not kept.form(1, torch.zeros(8, 8))
-    monkeypatch.setattr(torch, "get_num_threads", lambda: 8)  # many threads together read faster than the loop
-    assert kept.form(1, matrix) == "blocks"
+
+
+@pytest.mark.parametrize("rows", [1, 3])
+@pytest.mark.parametrize("out", [OUT, OUT + 1])
+def test_threads_share_a_product_without_changing_a_bit(rows, out, monkeypatch):
+    """Which of them works it out depends on the moment, and texts must not."""
+    torch.manual_seed(0)
+    monkeypatch.setattr(torch, "get_num_threads", lambda: 3)
+    matrix, x, bias = torch.randn(out, WIDTH).numpy(), torch.randn(rows, WIDTH).numpy(), torch.randn(out).numpy()
+    found = [np.empty((rows, out), np.float32) for _ in range(2)]
+    _alone(matrix, x, bias, found[0])
+    _together(matrix, x, bias, found[1])
+    assert np.array_equal(*found)

@@ -9,6 +9,7 @@ import os
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
+from functools import cache
 from pathlib import Path
 from threading import Lock
 from time import perf_counter
@@ -22,10 +23,11 @@ _FAST = {"reassoc", "contract"}  # sums may be reordered and fused; NaN and infi
 _LOCK = Lock()
 
 
-def kernel(function: Callable) -> Callable:
-    """The function compiled when it is first called; `kernel.py_func` is the plain one."""
+def kernel(function: Callable, shared: bool = False) -> Callable:
+    """The function compiled when it is first called; `kernel.py_func` is the plain one. Of one that is `shared`, loops
+    over `numba.prange` are divided among threads."""
     with _LOCK, _kept_in(_folder()) as kept:
-        return numba.njit(function, nogil=True, fastmath=_FAST, cache=kept, error_model="numpy")
+        return numba.njit(function, nogil=True, fastmath=_FAST, cache=kept, error_model="numpy", parallel=shared)
 
 
 def part(function: Callable) -> Callable:
@@ -99,6 +101,40 @@ def timed_compiling() -> Iterator[Compiling]:
 def default_threads() -> int:
     """As many as there are processors this process may use."""
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+
+
+@cache
+def can_share() -> bool:
+    """Whether there are threads for shared kernels: numba's last resort ends the process if two are called at once."""
+    try:
+        from numba.np.ufunc import omppool  # noqa: F401
+    except ImportError:
+        return False
+    return True
+
+
+class Quicker:
+    """Does something in the quicker of several ways, which are tried by turns again and again."""
+
+    TRIAL, ROUND = 32, 2048  # calls that each way is tried for, at the start of so many calls
+
+    def __init__(self, *ways: Callable[..., None]) -> None:
+        self._ways, self._calls, self._best = ways, 0, 0
+        self._spent = [0.0] * len(ways)  # seconds for each unit of work, summed over the calls of a trial
+
+    def __call__(self, work: int, *given: object) -> None:
+        """`work` says how much there is to do, in any unit."""
+        turn, place = divmod(self._calls % self.ROUND, self.TRIAL)
+        self._calls += 1
+        if turn >= len(self._ways):
+            self._ways[self._best](*given)
+            return
+        began = perf_counter()
+        self._ways[turn](*given)
+        # the first call may load a kernel or wake its threads
+        self._spent[turn] = self._spent[turn] + (perf_counter() - began) / work if place else 0.0
+        if place == self.TRIAL - 1:
+            self._best = min(range(turn + 1), key=self._spent.__getitem__)
 
 
 def run_in_order(work: Callable, tasks: list, threads: int) -> Iterator:

@@ -8,12 +8,13 @@ from torch import Tensor
 
 def highest(values: Tensor, count: int) -> tuple[Tensor, Tensor]:
     """The highest of each row (rows, count), best first, and their places; of equal ones the first."""
-    found, places = values.topk(min(count + 1, values.shape[-1]))
+    if count >= values.shape[-1]:
+        return values.sort(dim=-1, descending=True, stable=True)
+    found, places = values.topk(count + 1)
     places, least = places[:, :count].sort(-1).values, found[:, -1]
-    if found.shape[1] > count:  # topk leaves open which of equal ones it takes
-        tied = (found[:, -2] == least) & (least > -torch.inf)
-        for row in tied.nonzero().squeeze(-1).tolist():
-            places[row] = _first(values[row], least[row], count)
+    tied = (found[:, -2] == least) & (least > -torch.inf)  # topk leaves open which of equal ones it takes
+    for row in tied.nonzero().squeeze(-1).tolist():
+        places[row] = _first(values[row], least[row], count)
     found, order = values.gather(1, places).sort(dim=-1, descending=True, stable=True)
     return found, places.gather(1, order)
 

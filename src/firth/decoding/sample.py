@@ -16,6 +16,9 @@ from firth.decoding.scoring import real_source
 from firth.errors import FirthError
 from firth.types import ALIGNMENT, Batch, Stepper
 
+SOME = 256  # tokens that usually reach top-p
+COLDEST = 1e-30  # temperature: one that float32 can hold
+
 
 @dataclass(frozen=True)
 class Sampling:
@@ -39,25 +42,46 @@ class Generated:
 
 def distribution(log_probabilities: Tensor, how: Sampling) -> Tensor:
     """The probabilities to draw from (rows, size)."""
-    if how.temperature == 0.0:
-        return torch.nn.functional.one_hot(log_probabilities.argmax(-1), log_probabilities.shape[-1]).double()
-    relative = log_probabilities.double() - log_probabilities.max(-1, keepdim=True).values  # no overflow near 0
+    shares, tokens = shared(log_probabilities, how)
+    if tokens is None:
+        return shares
+    return torch.zeros(log_probabilities.shape, dtype=shares.dtype).scatter(-1, tokens, shares)
+
+
+def shared(log_probabilities: Tensor, how: Sampling) -> tuple[Tensor, Tensor | None]:
+    """Probabilities (rows, kept) of the tokens that cuts leave, best first, and these tokens; all in order: None."""
+    scores = log_probabilities
+    if how.temperature != 1.0:  # of differences from the best, which stays 0 however small the temperature is
+        scores = (scores - scores.max(-1, keepdim=True).values) / max(how.temperature, COLDEST)
     if not how.top_k and how.top_p == 1.0:
-        return (relative / how.temperature).softmax(-1)
-    size = relative.shape[-1]
-    scaled, order = highest(relative / how.temperature, min(how.top_k or size, size))
-    probabilities = scaled.softmax(-1)
-    reached = probabilities.cumsum(-1) - probabilities  # before this token
-    probabilities = probabilities.masked_fill(reached >= how.top_p, 0.0)
-    probabilities = probabilities / probabilities.sum(-1, keepdim=True)
-    return torch.zeros_like(relative).scatter(-1, order, probabilities)
+        return scores.softmax(-1), None
+    if how.top_k:
+        best, tokens = highest(scores, how.top_k)
+        shares = best.double().softmax(-1)
+    else:
+        shares, tokens = _reaching(scores.softmax(-1), how.top_p)
+    reached = shares.cumsum(-1) - shares  # before this token
+    shares = shares.masked_fill(reached >= how.top_p, 0.0)
+    return shares / shares.sum(-1, keepdim=True), tokens
 
 
-def draw(probabilities: Tensor, random: torch.Generator) -> Tensor:
-    """A token for each row (rows, size); never one of probability 0."""
-    reached = probabilities.cumsum(-1)
-    mark = torch.rand(len(probabilities), 1, generator=random, dtype=reached.dtype) * reached[:, -1:]
-    return torch.searchsorted(reached, mark, right=True).squeeze(-1).clamp_(max=probabilities.shape[-1] - 1)
+def _reaching(shares: Tensor, least: float) -> tuple[Tensor, Tensor]:
+    """The greatest shares of each row, enough to reach `least` together, and their tokens (rows, some).
+
+    A few are tried first: to sort a whole vocabulary can take longer than the network does."""
+    count, size = SOME, shares.shape[-1]
+    while True:
+        found, tokens = highest(shares, count)
+        if count >= size or bool((found.sum(-1) >= least).all()):
+            return found.double(), tokens
+        count *= 16
+
+
+def draw(shares: Tensor, random: torch.Generator) -> Tensor:
+    """A place in each row (rows, size), by its share; never one whose share is 0."""
+    reached = shares.cumsum(-1, dtype=torch.float64)
+    mark = torch.rand(len(shares), 1, generator=random, dtype=reached.dtype) * reached[:, -1:]
+    return torch.searchsorted(reached, mark, right=True).squeeze(-1).clamp_(max=shares.shape[-1] - 1)
 
 
 @torch.inference_mode()
@@ -113,11 +137,13 @@ class _Drawer:
             return tokens.squeeze(-1)
         if len(banned):
             rows = rows.index_fill(1, banned, -torch.inf)
-        stuck = rows.isneginf().all(-1)
+        stuck = rows.amax(-1).isneginf()
         if bool(stuck.any()):  # nothing can follow, without smoothing: the text ends
             rows = rows.clone()
             rows[stuck, self.end] = 0.0
-        return draw(distribution(rows, self.how), self.random)
+        shares, tokens = shared(rows, self.how)
+        places = draw(shares, self.random)
+        return places if tokens is None else tokens.gather(-1, places[:, None]).squeeze(-1)
 
 
 class _Written:

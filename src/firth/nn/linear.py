@@ -4,18 +4,20 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Callable
+from functools import partial
 from typing import Any, NamedTuple
 
+import numba
 import numpy as np
 import torch
 from torch import Tensor, nn
 from torch.nn import functional as F
 
-from firth.counts.compiled import kernel
+from firth.counts.compiled import Quicker, can_share, kernel
 from firth.errors import FirthError
 
 SOME, SMALL = 32, 1 << 17  # rows up to which, and numbers from which on oneDNN's blocks are read faster
-FEW, TINY = 2, 1 << 16  # threads up to which, and numbers from which on a loop of our own is the quickest for one row
+TINY = 1 << 16  # numbers from which on a loop of our own is the quickest for one row, and for each thread to read
 PAYS = 1 << 31  # numbers read for one row in this process, after which it pays to load that loop (a third of a second)
 
 
@@ -27,15 +29,34 @@ class Form(NamedTuple):
 
 
 @kernel
-def _dots(matrix, x, bias, out):
-    """Row after row, each read once and on end: one thread nearly takes what the memory gives, where BLAS (MKL on an
-    AMD EPYC) takes a third to a half of it."""
+def _dots(matrix, x, bias, out, first, last):
+    """Row after row, each read once and on end: a thread nearly takes what the memory gives it, where BLAS (MKL on an
+    AMD EPYC) takes a third to a half of it, and neither BLAS nor oneDNN divides one row's products among threads."""
     for row in range(len(x)):
-        for place in range(len(matrix)):
+        for place in range(first, last):
             total = np.float32(0.0)
             for i in range(matrix.shape[1]):
                 total += matrix[place, i] * x[row, i]
             out[row, place] = total + bias[place]
+
+
+@partial(kernel, shared=True)
+def _shared(matrix, x, bias, out, parts):
+    for part in numba.prange(parts):
+        _dots(matrix, x, bias, out, len(matrix) * part // parts, len(matrix) * (part + 1) // parts)
+
+
+def _together(matrix: np.ndarray, x: np.ndarray, bias: np.ndarray, out: np.ndarray) -> None:
+    parts = min(torch.get_num_threads(), matrix.size // TINY)
+    numba.set_num_threads(min(parts, numba.config.NUMBA_NUM_THREADS))
+    _shared(matrix, x, bias, out, parts)
+
+
+def _alone(matrix: np.ndarray, x: np.ndarray, bias: np.ndarray, out: np.ndarray) -> None:
+    _dots(matrix, x, bias, out, 0, len(matrix))
+
+
+_QUICKER = Quicker(_alone, _together)  # threads wait for the slowest of them, which another program may hold up
 
 
 def _rows(weight: Tensor, bias: Tensor | None) -> tuple[np.ndarray, np.ndarray]:
@@ -45,7 +66,11 @@ def _rows(weight: Tensor, bias: Tensor | None) -> tuple[np.ndarray, np.ndarray]:
 def _by_dots(x: Tensor, kept: tuple[np.ndarray, np.ndarray], _: Tensor | None) -> Tensor:
     matrix, bias = kept
     found = torch.empty(*x.shape[:-1], len(matrix))
-    _dots(matrix, x.reshape(-1, x.shape[-1]).numpy(), bias, found.view(-1, len(matrix)).numpy())
+    given = matrix, x.reshape(-1, x.shape[-1]).numpy(), bias, found.view(-1, len(matrix)).numpy()
+    if matrix.size >= 2 * TINY and torch.get_num_threads() > 1 and can_share():
+        _QUICKER(matrix.size, *given)
+    else:
+        _alone(*given)
     return found
 
 
@@ -91,7 +116,7 @@ class Kept:
         if self.lighter or rows > SOME:
             return self.lighter
         size = weight.numel()
-        if rows == 1 and size >= TINY and torch.get_num_threads() <= FEW:
+        if rows == 1 and size >= TINY:
             Kept.read += size
             if Kept.read > PAYS:
                 return "dots"
@@ -133,6 +158,6 @@ def lighten(system: nn.Module, form: str) -> None:
     if not {"fbgemm", "x86"} & {*torch.backends.quantized.supported_engines}:
         raise FirthError(f"weights as {form}: torch cannot multiply them on this processor", do="leave it out")
     for module in system.modules():
-        for part in vars(module).values():
-            if isinstance(part, Kept):
-                part.lighter = form
+        for kept in vars(module).values():
+            if isinstance(kept, Kept):
+                kept.lighter = form
