@@ -82,6 +82,7 @@ def _print_plan(plan: Any, as_json: bool) -> None:
                     "seconds": plan.seconds,
                     "memory": plan.memory,
                     "disk": plan.disk,
+                    "in_bf16": plan.in_bf16 and {"steps": plan.in_bf16.steps, "seconds": plan.in_bf16.seconds},
                 }
             )
         )
@@ -92,6 +93,8 @@ def _print_plan(plan: Any, as_json: bool) -> None:
     print(f"time        about {_duration(plan.seconds)}")
     print(f"memory      about {plan.memory / 1e9:.2f} GB")
     print(f"disk        about {plan.disk / 1e6:,.0f} MB")
+    if other := plan.in_bf16:
+        print(f"or          {other.steps:,} steps in about {_duration(other.seconds)} with --precision bf16")
 
 
 def _duration(seconds: float) -> str:

@@ -44,6 +44,7 @@ class Plan:
     parameters: dict[str, int]
     memory: int
     disk: int
+    in_bf16: Plan | None = None  # the same with products in bf16, where this CPU has instructions for it
 
 
 def measure(system: System, config: Train, batches: Batches, valid: Batches) -> Pace:
