@@ -71,6 +71,18 @@ def test_scores_are_those_that_each_run_gives_itself(found):
         assert row.bits.low < row.bits.value < row.bits.high
 
 
+@pytest.mark.parametrize("has", [True, False])
+def test_it_says_where_bf16_would_let_networks_read_more(has, copy, monkeypatch):
+    class Listening(Quiet):
+        def say(self, text):
+            heard.append(text)
+
+    heard = []
+    monkeypatch.setattr(climb, "has_bf16", lambda: has)
+    firth.ladder(out=copy, progress=Listening())
+    assert any("--precision bf16" in line for line in heard) == has
+
+
 def test_no_rung_beats_the_truth_about_the_world(tmp_path):
     found = firth.ladder("world:80", out=tmp_path / "out", rungs="1-gram,2-gram,5-gram")
     assert set(found.floors) == {"valid", "test"}
