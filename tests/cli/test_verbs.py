@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gzip
 import json
+import re
 import signal
 import subprocess
 import sys
@@ -252,6 +253,8 @@ def test_info_tells_about_a_run(command, trained, corpus):
     assert about["tokens_seen"] == 6 * 4 * 8 and about["preset"] == "lstm-lm:tiny" and len(about["scores"]) == 2
     shown = assert_done(command("info", trained)).out
     assert "state        done, step 6 of 6" in shown and about["scores"][0] in shown
+    assert "parameters   6,647\n" in shown
+    assert re.search(r"^time         \d s$", shown, re.M) and re.search(r"^disk         0\.\d MB$", shown, re.M)
 
 
 def test_compare_warns_where_scores_cannot_be_compared(command, training, trained, tmp_path):

@@ -45,13 +45,13 @@ def info(
     as_json: Annotated[bool, typer.Option("--json", help="JSON for machines.")] = False,
 ) -> None:
     """Tell about a run: what it is, how far it is, how good, how big."""
-    from firth.runs.summary import summary
+    from firth.runs.summary import readable, summary
 
     found = summary(run)
     if as_json:
         print(json.dumps(found))
         return
-    for key, value in found.items():
+    for key, value in readable(found).items():
         for line in value if isinstance(value, list) else [value]:
             print(f"{key.replace('_', ' '):<12} {line}")
 

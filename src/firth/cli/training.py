@@ -16,6 +16,7 @@ from firth.cli.options import with_settings
 from firth.errors import FirthError
 from firth.metrics.score import parts
 from firth.presets import PRESETS
+from firth.runs.budget import duration
 
 
 @with_settings
@@ -90,14 +91,8 @@ def _print_plan(plan: Any, as_json: bool) -> None:
     parts = ", ".join(f"{name} {count:,}" for name, count in plan.parameters.items())
     print(f"parameters  {total:,} ({parts})")
     print(f"steps       {plan.steps:,} ({plan.epochs:.1f} epochs)")
-    print(f"time        about {_duration(plan.seconds)}")
+    print(f"time        about {duration(plan.seconds)}")
     print(f"memory      about {plan.memory / 1e9:.2f} GB")
     print(f"disk        about {plan.disk / 1e6:,.0f} MB")
     if other := plan.in_bf16:
-        print(f"or          {other.steps:,} steps in about {_duration(other.seconds)} with --precision bf16")
-
-
-def _duration(seconds: float) -> str:
-    if seconds < 120:
-        return f"{seconds:.0f} s"
-    return f"{seconds / 60:.0f} min" if seconds < 7200 else f"{seconds / 3600:.1f} h"
+        print(f"or          {other.steps:,} steps in about {duration(other.seconds)} with --precision bf16")

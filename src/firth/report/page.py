@@ -11,7 +11,7 @@ from firth.report.svg import Series, line_chart
 from firth.runs import files
 from firth.runs.folder import Run
 from firth.runs.log import read
-from firth.runs.summary import summary
+from firth.runs.summary import readable, summary
 
 _POINTS = 400  # of a curve: more than the eye can tell apart at this width
 _STYLE = """
@@ -39,7 +39,7 @@ def page(run: Run, samples: Sequence[str], title: str = "Samples", pictures: Seq
     """The report as HTML, with some texts of the run under their title, and pictures that are SVG."""
     about, lines = summary(run.path), list(read(run.path / "log.jsonl"))
     name = escape(run.path.name)
-    shown = {key: value for key, value in about.items() if key not in ("scores", "run")}
+    shown = {key: value for key, value in readable(about).items() if key not in ("scores", "run")}
     body = [
         f"<h1>{name}</h1>",
         _scores(run),

@@ -30,3 +30,10 @@ def parse(text: str) -> Budget:
     if unit in _SECONDS:
         return Budget(amount * _SECONDS[unit], "seconds")
     return Budget(amount, "steps" if unit.startswith("step") else "epochs")
+
+
+def duration(seconds: float) -> str:
+    """A time as a person would say it."""
+    if seconds < 120:
+        return f"{seconds:.0f} s"
+    return f"{seconds / 60:.0f} min" if seconds < 7200 else f"{seconds / 3600:.1f} h"

@@ -5,13 +5,14 @@ from __future__ import annotations
 import json
 import math
 import struct
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 from firth.errors import FirthError
 from firth.metrics.score import parts
 from firth.runs import checkpoints
+from firth.runs.budget import duration
 from firth.runs.folder import Run
 from firth.runs.log import read
 from firth.runs.weights import NOTE
@@ -31,18 +32,25 @@ def summary(path: Path | str) -> dict[str, Any]:
         "preset": record.preset,
         "state": _state(run),
         "parameters": parameters(run.weights) if run.is_trained else None,
-        "vocabulary": f"{vocabulary.size} ({vocabulary.kind})" if vocabulary else None,
+        "vocabulary": f"{vocabulary.size:,} ({vocabulary.kind})" if vocabulary else None,
         "text": ", ".join((*getattr(data, "source", ()), *getattr(data, "target", ())) or data.text),
         "seconds": max((line.get("seconds", 0.0) for line in lines), default=0.0),
         "tokens_seen": tokens,
         **({"training": record.data["training"]} if "training" in record.data else {}),
         **_notes(lines),
-        "best_valid": f"{best['metric']} {best['value']:.4f} at step {best['step']}" if best else None,
+        "best_valid": f"{best['metric']} {best['value']:.4f} at step {best['step']:,}" if best else None,
         "scores": [f"{score['name']} {_number(score['value'])}  [{score['signature']}]" for score in run.scores()],
         "machine": ", ".join(f"{key} {value}" for key, value in record.machine.items()),
         **_origin(record.data.get("origin")),
         "disk": sum(file.stat().st_size for file in run.path.rglob("*") if file.is_file()),
     }
+
+
+def readable(about: Mapping[str, Any]) -> dict[str, Any]:
+    """A summary for people: thousands apart, times and sizes in units one can grasp."""
+    told = {**about, "seconds": duration(about["seconds"]), "disk": f"{about['disk'] / 1e6:,.1f} MB"}
+    names = {"seconds": "time"}
+    return {names.get(key, key): f"{value:,}" if isinstance(value, int) else value for key, value in told.items()}
 
 
 def comparison(paths: Sequence[str]) -> tuple[list[dict[str, Any]], list[str]]:
