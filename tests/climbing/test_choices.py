@@ -6,28 +6,43 @@ import pytest
 
 from firth import api
 from firth.climbing.choices import Share, chosen, command, shared_out
-from firth.climbing.rungs import RUNGS, in_order
+from firth.climbing.rungs import RUNGS, fitting_size, in_order
 from firth.climbing.settings import Settings, read
 from firth.config import schema
 from firth.errors import FirthError
 from firth.presets import PRESETS
+from firth.runs.budget import parse
 
 TOKENIZER = schema.Tokenizer(model="word", size=500, lower="yes", split="whitespace", file="/somewhere/tokenizer.json")
 
 
 def test_neural_rungs_share_the_time_that_n_grams_leave():
     settings = read({"budget": "30m"})
-    assert shared_out(settings, 10**6, spent=100.0) == Share("340.0s", "small")
-    assert shared_out(settings, 10**6, spent=10**6) == Share("180.0s", "tiny")  # half of it is theirs
-    assert shared_out(settings, 1000, spent=100.0).size == "tiny"  # so little text needs no more
-    assert shared_out(read({"budget": "12h"}), 10**7, spent=0.0) == Share("8640.0s", "medium")
-    assert shared_out(read({"budget": "30 steps"}), 10**7, spent=50.0) == Share("30 steps", "tiny")
+    assert shared_out(settings, 10**6, spent=100.0) == Share("340.0s", 10**6)
+    assert shared_out(settings, 10**6, spent=10**6) == Share("180.0s", 10**6)  # half of it is theirs
+    assert shared_out(read({"budget": "30 steps"}), 10**7, spent=50.0) == Share("30 steps", 10**7)
+
+
+@pytest.mark.parametrize(
+    ("name", "budget", "size", "chosen"),
+    [
+        ("lstm-lm", "340s", 10**6, "small"),
+        ("gpt", "340s", 10**6, "tiny"),  # which reads a fifth as fast
+        ("gpt", "1700s", 10**6, "small"),
+        ("lstm-lm", "340s", 1000, "tiny"),  # so little text needs no more
+        ("lstm-lm", "8640s", 10**7, "medium"),
+        ("gpt", "8640s", 10**7, "small"),
+        ("gpt", "30 steps", 10**7, "tiny"),
+    ],
+)
+def test_a_rung_is_as_large_as_it_can_learn_in_the_time(name, budget, size, chosen):
+    assert fitting_size(RUNGS[name], parse(budget), size) == chosen
 
 
 @pytest.mark.parametrize("name", [*RUNGS, "gpt:small", "lstm-lm:medium"])
 def test_all_rungs_have_the_same_text_tokenizer_and_seed(name):
     settings = read({"text": "a.txt,b.txt", "seed": "7", "threads": "1"})
-    choice = chosen(name, settings, TOKENIZER, Share("5s", "tiny"))
+    choice = chosen(name, settings, TOKENIZER, Share("5s", 10**6))
     config = choice.config
     assert (config.data, config.tokenizer, config.seed) == (settings.data, TOKENIZER, 7)
     if RUNGS[name.partition(":")[0]].neural:
@@ -41,7 +56,7 @@ def test_all_rungs_have_the_same_text_tokenizer_and_seed(name):
 @pytest.mark.parametrize("name", ["3-gram", "lstm-lm", "gpt:small"])
 def test_the_command_trains_what_the_rung_did(name):
     settings = read({"text": "my text.txt", "valid": "v.txt", "document": "line", "seed": "7", "errors": "replace"})
-    choice = chosen(name, settings, TOKENIZER, Share("5s", "tiny"))
+    choice = chosen(name, settings, TOKENIZER, Share("5s", 10**6))
     first, verb, preset, *words = shlex.split(command(name, choice.name, settings, TOKENIZER, "5s"))
     assert (first, verb) == ("firth", "train") and len(words) % 2 == 0
     pairs = list(zip(words[::2], words[1::2], strict=True))
@@ -82,15 +97,15 @@ def test_what_cannot_be_is_refused_at_once(given, said):
 
 def test_what_is_read_often_is_trained_with_dropout():
     settings = read({})
-    once = chosen("lstm-lm", settings, TOKENIZER, Share("10.0s", "tiny"), tokens=10**6).config
-    often = chosen("lstm-lm", settings, TOKENIZER, Share("100.0s", "tiny"), tokens=50_000).config
+    once = chosen("lstm-lm", settings, TOKENIZER, Share("10.0s", 10**6), tokens=10**6).config
+    often = chosen("lstm-lm", settings, TOKENIZER, Share("100.0s", 10**6), tokens=50_000).config
     assert (once.input.dropout, once.backbone.dropout) == (0.0, 0.0)
     assert (often.input.dropout, often.backbone.dropout) == (0.4, 0.4)
     words = command("lstm-lm", "lstm-lm:tiny", settings, TOKENIZER, "100.0s", tokens=50_000)
     assert "--set backbone.dropout=0.4" in words
-    counted = chosen("5-gram", settings, TOKENIZER, Share("100.0s", "tiny"), tokens=10**5).config
+    counted = chosen("5-gram", settings, TOKENIZER, Share("100.0s", 10**6), tokens=10**5).config
     assert counted.method.order == 5
-    steps = chosen("gpt", settings, TOKENIZER, Share("10 steps", "tiny"), tokens=10).config
+    steps = chosen("gpt", settings, TOKENIZER, Share("10 steps", 10**6), tokens=10).config
     assert steps.backbone.dropout == PRESETS["gpt"].sizes["tiny"].backbone.dropout
 
 

@@ -21,23 +21,23 @@ class Share:
     """What every neural rung gets."""
 
     budget: str  # as a preset takes it
-    size: str  # of the preset
+    bytes: int  # of training text
 
 
 def shared_out(settings: Settings, text_bytes: int, spent: float) -> Share:
     """The budget that n-grams leave, which took `spent` seconds, in equal parts; at least half of it is left."""
     budget, several = parse(settings.budget), sum(map(is_neural, settings.rungs))
     if budget.unit != "seconds" or not several:
-        return Share(settings.budget, "tiny")
+        return Share(settings.budget, text_bytes)
     seconds = max(_LEAST, round(max(budget.amount - spent, budget.amount / 2) / several, 1))
-    return Share(f"{seconds}s", fitting_size(seconds, text_bytes))
+    return Share(f"{seconds}s", text_bytes)
 
 
 def chosen(name: str, settings: Settings, tokenizer: schema.Tokenizer, share: Share, tokens: int = 0) -> api.Choice:
     """The preset of a rung on the ladder's text, which has so many tokens to train on."""
     base, _, asked = name.partition(":")
     rung = RUNGS[base]
-    size = asked or (share.size if rung.neural else "")
+    size = asked or (fitting_size(rung, parse(share.budget), share.bytes) if rung.neural else "")
     words = [*rung.settings, f"seed={settings.seed}"]
     if rung.neural:
         words += () if asked else fitting_dropout(rung, size, parse(share.budget), tokens)

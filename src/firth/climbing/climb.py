@@ -12,7 +12,7 @@ from firth.climbing import advice, judging
 from firth.climbing.choices import Share, chosen, command, shared_out
 from firth.climbing.ground import FEW, HELD_OUT, Ground, prepare, read_texts
 from firth.climbing.measuring import measure
-from firth.climbing.rungs import fitting_size, in_order, is_neural
+from firth.climbing.rungs import RUNGS, fitting_size, in_order, is_neural
 from firth.climbing.settings import Settings, read
 from firth.climbing.telling import Teller
 from firth.config import from_dict, to_dict
@@ -133,7 +133,7 @@ def _longer(rung: str, rows: Iterable[Row], ground: Ground) -> str:
     if budget.unit == "seconds":
         seconds = max(row.seconds, 6.0) * _LONGER
         amount = f"{round(seconds / 60)}m" if seconds < 5400 else f"{seconds / 3600:.1f}h"
-        size = fitting_size(seconds, ground.splits["train"].tally.bytes)
+        size = fitting_size(RUNGS[rung.partition(":")[0]], parse(amount), ground.splits["train"].tally.bytes)
         preset = preset if ":" in rung else f"{preset.partition(':')[0]}:{size}"
     return command(rung, preset, ground.settings, ground.config, amount, ground.splits["train"].tally.tokens)
 

@@ -43,7 +43,7 @@ class Size:
     """A size of the neural presets, and from how much time and text on it pays."""
 
     name: str
-    seconds: float  # of each rung
+    seconds: float  # of a recurrent network
     bytes: int  # of training text
     pace: float  # tokens that a recurrent network reads in a second, about
 
@@ -99,6 +99,8 @@ def fitting_dropout(rung: Rung, size: str, budget: Budget, tokens: int) -> tuple
     return tuple(f"{name}={share}" for name in rung.dropouts)
 
 
-def fitting_size(seconds: float, text_bytes: int) -> str:
-    """The largest size that so much time and text are enough for."""
-    return next(size.name for size in SIZES if seconds >= size.seconds and text_bytes >= size.bytes)
+def fitting_size(rung: Rung, budget: Budget, text_bytes: int) -> str:
+    """The largest size that so much time and text are enough for; one that reads slowly needs more time."""
+    if budget.unit != "seconds":
+        return SIZES[-1].name
+    return next(size.name for size in SIZES if budget.amount * rung.pace >= size.seconds and text_bytes >= size.bytes)
