@@ -220,9 +220,16 @@ def export_model(path: Path | str, *, to: str, out: Path | str, verify: bool = F
     return f"{out}: {Path(out).stat().st_size:,} bytes"
 
 
-def plan(choice: Choice) -> Plan:
-    """Parameters, steps, time, memory and disk of a run, from a short calibration; no run folder is written."""
-    return family(choice.config).foresee(_order(choice.name, _settled(choice.config), Run(""), "quiet"))
+def plan(choice: Choice, in_bf16: bool = True) -> Plan:
+    """Parameters, steps, time, memory and disk of a run, from a short calibration; no run folder is written. Beside it
+    what the run would take in bf16, where the processor has instructions for it."""
+    from firth.training.devices import has_bf16
+
+    found = family(choice.config).foresee(_order(choice.name, _settled(choice.config), Run(""), "quiet"))
+    if not in_bf16 or choice.config.train.precision == "bf16" or not has_bf16():
+        return found
+    train = replace(choice.config.train, precision="bf16")
+    return replace(found, in_bf16=plan(replace(choice, config=replace(choice.config, train=train))))
 
 
 def _order(name: str, config: schema.System, run: Run, style: Style | Progress) -> Any:

@@ -81,12 +81,12 @@ def test_a_plan_writes_no_run_folder(command, training, tmp_path):
 
 def test_a_plan_tells_what_bf16_would_take_where_the_processor_has_it(command, training, monkeypatch):
     for has in (True, False):
-        monkeypatch.setattr("firth.families.neural.has_bf16", lambda has=has: has)
+        monkeypatch.setattr("firth.training.devices.has_bf16", lambda has=has: has)
         found = assert_done(command(*training, "--plan"))
         assert ("or          6 steps in about" in found.out) == has
         plan = json.loads(assert_done(command(*training, "--plan", "--json")).out)
         assert (plan["in_bf16"] is not None) == has
-    monkeypatch.setattr("firth.families.neural.has_bf16", lambda: True)
+    monkeypatch.setattr("firth.training.devices.has_bf16", lambda: True)
     assert "--precision" not in assert_done(command(*training, "--precision", "bf16", "--plan")).out
 
 

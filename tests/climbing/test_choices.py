@@ -96,16 +96,14 @@ def test_what_cannot_be_is_refused_at_once(given, said):
 
 
 def test_what_is_read_often_is_trained_with_dropout():
-    settings = read({})
-    once = chosen("lstm-lm", settings, TOKENIZER, Share("10.0s", 10**6), tokens=10**6).config
-    often = chosen("lstm-lm", settings, TOKENIZER, Share("100.0s", 10**6), tokens=50_000).config
-    assert (once.input.dropout, once.backbone.dropout) == (0.0, 0.0)
-    assert (often.input.dropout, often.backbone.dropout) == (0.4, 0.4)
-    words = command("lstm-lm", "lstm-lm:tiny", settings, TOKENIZER, "100.0s", tokens=50_000)
-    assert "--set backbone.dropout=0.4" in words
-    counted = chosen("5-gram", settings, TOKENIZER, Share("100.0s", 10**6), tokens=10**5).config
-    assert counted.method.order == 5
-    steps = chosen("gpt", settings, TOKENIZER, Share("10 steps", 10**6), tokens=10).config
+    settings, share = read({}), Share("100.0s", 10**6)
+    for epochs, dropout in ((1.0, 0.0), (6.0, 0.2), (50.0, 0.4)):
+        config = chosen("lstm-lm", settings, TOKENIZER, share, epochs).config
+        assert (config.input.dropout, config.backbone.dropout) == (dropout, dropout)
+        words = command("lstm-lm", "lstm-lm:tiny", settings, TOKENIZER, "100.0s", epochs)
+        assert f"--set backbone.dropout={dropout}" in words
+    assert chosen("5-gram", settings, TOKENIZER, share, 50.0).config.method.order == 5
+    steps = chosen("gpt", settings, TOKENIZER, Share("10 steps", 10**6)).config
     assert steps.backbone.dropout == PRESETS["gpt"].sizes["tiny"].backbone.dropout
 
 

@@ -5,6 +5,7 @@ import os
 import shutil
 import signal
 from dataclasses import replace
+from types import SimpleNamespace
 
 import pytest
 
@@ -69,6 +70,21 @@ def test_scores_are_those_that_each_run_gives_itself(found):
         assert row.bits.value == pytest.approx(scores["bits_per_byte"], rel=1e-5)
         assert row.perplexity == pytest.approx(scores["perplexity"], rel=1e-5)
         assert row.bits.low < row.bits.value < row.bits.high
+
+
+def test_dropout_follows_from_how_often_the_text_will_be_read(asked, tmp_path, monkeypatch):
+    planned = []
+
+    def plan(choice, in_bf16):
+        planned.append(choice.name)
+        return SimpleNamespace(epochs=6.0)
+
+    monkeypatch.setattr(climb.api, "plan", plan)
+    found = firth.ladder(out=tmp_path / "out", **{**asked, "rungs": "window-lm", "budget": "1s"})
+    config = Run(found.path / "rungs" / "window-lm").record.config
+    assert planned == ["window-lm:tiny"] and config.backbone.dropout == config.input.dropout == 0.2
+    # for a minute, as the command has it, so little text would be read hundreds of times
+    assert "--budget 1m" in found.advice.command and "backbone.dropout=0.4" in found.advice.command
 
 
 @pytest.mark.parametrize("has", [True, False])

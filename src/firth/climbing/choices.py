@@ -33,14 +33,16 @@ def shared_out(settings: Settings, text_bytes: int, spent: float) -> Share:
     return Share(f"{seconds}s", text_bytes)
 
 
-def chosen(name: str, settings: Settings, tokenizer: schema.Tokenizer, share: Share, tokens: int = 0) -> api.Choice:
-    """The preset of a rung on the ladder's text, which has so many tokens to train on."""
+def chosen(
+    name: str, settings: Settings, tokenizer: schema.Tokenizer, share: Share, epochs: float | None = None
+) -> api.Choice:
+    """The preset of a rung on the ladder's text, which it will read so many times."""
     base, _, asked = name.partition(":")
     rung = RUNGS[base]
     size = asked or (fitting_size(rung, parse(share.budget), share.bytes) if rung.neural else "")
     words = [*rung.settings, f"seed={settings.seed}"]
     if rung.neural:
-        words += () if asked else fitting_dropout(rung, size, parse(share.budget), tokens)
+        words += () if asked else fitting_dropout(rung, epochs)
         words += [f"train.{key}={getattr(settings, key)}" for key in ("precision", "threads")]
         words.append(f"train.budget={share.budget}")
     found = api.choose(f"{rung.preset}:{size}" if size else rung.preset, words)
@@ -55,9 +57,14 @@ def _limited(config: schema.Neural) -> schema.Neural:
 
 
 def command(
-    name: str, preset: str, settings: Settings, tokenizer: schema.Tokenizer, budget: str, tokens: int = 0
+    name: str,
+    preset: str,
+    settings: Settings,
+    tokenizer: schema.Tokenizer,
+    budget: str,
+    epochs: float | None = None,
 ) -> str:
-    """How to train a rung by itself, for so long."""
+    """How to train a rung by itself, for so long, in which it will read the text so many times."""
     rung, usual = RUNGS[name.partition(":")[0]], to_dict(Settings().data)
     asked = {flag: to_dict(settings.data)[path.removeprefix("data.")] for flag, path in SHORT.items() if "." in path}
     words = ["firth", "train", preset]
@@ -67,8 +74,7 @@ def command(
     words += ["--tokenizer", tokenizer.model, "--vocabulary", str(tokenizer.size)]
     words += ["--lower", tokenizer.lower] if tokenizer.lower != "no" else []
     words += ["--set", f"tokenizer.split={tokenizer.split}"] if tokenizer.split != "words" else []
-    size = preset.partition(":")[2]
-    dropout = fitting_dropout(rung, size, parse(budget), tokens) if rung.neural and ":" not in name else ()
+    dropout = fitting_dropout(rung, epochs) if rung.neural and ":" not in name else ()
     changed = (*rung.settings, *dropout)
     words += [word for setting in changed for word in ("--set", setting)]
     words += ["--budget", budget] if rung.neural else []

@@ -12,7 +12,7 @@ from firth.climbing import advice, judging
 from firth.climbing.choices import Share, chosen, command, shared_out
 from firth.climbing.ground import FEW, HELD_OUT, Ground, prepare, read_texts
 from firth.climbing.measuring import measure
-from firth.climbing.rungs import RUNGS, fitting_size, in_order, is_neural
+from firth.climbing.rungs import RUNGS, fitting_size, in_order, is_neural, slower
 from firth.climbing.settings import Settings, read
 from firth.climbing.telling import Teller
 from firth.config import from_dict, to_dict
@@ -81,12 +81,14 @@ def climb(settings: Settings, folder: Folder, tell: Teller) -> Ladder:
 
 
 def _trained(name: str, place: str, folder: Folder, ground: Ground, share: Share, tell: Teller) -> Result:
-    choice = chosen(name, ground.settings, ground.config, share, ground.splits["train"].tally.tokens)
+    choice = chosen(name, ground.settings, ground.config, share)
     run = Run(rung_folder(folder.path, name))
     tell.say(f"{place} {name}" + (f" ({choice.name}, {share.budget})" if is_neural(name) else ""))
     if run.exists:  # by what was begun, so that a folder may be moved
         model = api.resume(run.path, progress=tell)
     else:
+        if is_neural(name):
+            choice = chosen(name, ground.settings, ground.config, share, _epochs(choice))
         model = api.start(choice, run.path, tell)
     if model.tokenizer.hash != ground.tokenizer.hash:
         raise FirthError("this rung has another tokenizer", where=run.path, do="delete its folder and go on")
@@ -97,6 +99,14 @@ def _trained(name: str, place: str, folder: Folder, ground: Ground, share: Share
         f"{result.seconds:.1f} s, {result.tokens:,} tokens read"
     )
     return result
+
+
+def _epochs(choice: api.Choice) -> float | None:
+    """How often a network will read the text, as its first steps foretell; a number of steps is taken as it is."""
+    budget = parse(choice.config.train.budget)
+    if budget.unit == "seconds":
+        return api.plan(choice, in_bf16=False).epochs
+    return budget.amount if budget.unit == "epochs" else None
 
 
 # --- the end ------------------------------------------------------------------------------------------------------
@@ -129,13 +139,17 @@ def _longer(rung: str, rows: Iterable[Row], ground: Ground) -> str:
     budget, preset = parse(ground.settings.budget), row.preset
     if not is_neural(rung):
         return command(rung, preset, ground.settings, ground.config, ground.settings.budget)
-    amount = f"{budget.amount * _LONGER:g} {budget.unit}"
+    amount, epochs = f"{budget.amount * _LONGER:g} {budget.unit}", None
+    if budget.unit == "epochs":
+        epochs = budget.amount * _LONGER
     if budget.unit == "seconds":
-        seconds = max(row.seconds, 6.0) * _LONGER
+        seconds, train = max(row.seconds, 6.0) * _LONGER, ground.splits["train"].tally
         amount = f"{round(seconds / 60)}m" if seconds < 5400 else f"{seconds / 3600:.1f}h"
-        size = fitting_size(RUNGS[rung.partition(":")[0]], parse(amount), ground.splits["train"].tally.bytes)
-        preset = preset if ":" in rung else f"{preset.partition(':')[0]}:{size}"
-    return command(rung, preset, ground.settings, ground.config, amount, ground.splits["train"].tally.tokens)
+        base, _, before = preset.partition(":")
+        size = before if ":" in rung else fitting_size(RUNGS[rung], parse(amount), train.bytes)
+        epochs = row.tokens_per_second / slower(size, before) * seconds / train.tokens
+        preset = f"{base}:{size}"
+    return command(rung, preset, ground.settings, ground.config, amount, epochs)
 
 
 def _yardstick(ground: Ground) -> str:

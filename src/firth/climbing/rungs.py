@@ -54,7 +54,7 @@ SIZES = (
     Size("tiny", 0.0, 0, 25_000),
 )
 # What is read often is learned by heart, unless parts of the network are left out now and then: epochs, dropout.
-DROPOUTS = ((40.0, 0.4), (12.0, 0.2), (0.0, 0.0))
+DROPOUTS = ((40.0, 0.4), (5.0, 0.2), (0.0, 0.0))
 
 
 def require_known(names: Sequence[str]) -> None:
@@ -89,14 +89,18 @@ def is_neural(name: str) -> bool:
     return RUNGS[name.partition(":")[0]].neural
 
 
-def fitting_dropout(rung: Rung, size: str, budget: Budget, tokens: int) -> tuple[str, ...]:
-    """Settings of dropout for about as many epochs as the time is enough for; no more than a guess is needed."""
-    if budget.unit == "steps" or not tokens:
+def fitting_dropout(rung: Rung, epochs: float | None) -> tuple[str, ...]:
+    """Settings of dropout for so many epochs; none where they are not known."""
+    if epochs is None:
         return ()
-    pace = next(each.pace for each in SIZES if each.name == (size or "small"))
-    epochs = budget.amount if budget.unit == "epochs" else budget.amount * pace * rung.pace / tokens
     share = next(share for least, share in DROPOUTS if epochs >= least)
     return tuple(f"{name}={share}" for name in rung.dropouts)
+
+
+def slower(size: str, than: str) -> float:
+    """How many times as long a network of one size takes to read a text as one of another."""
+    paces = {each.name: each.pace for each in SIZES}
+    return paces[than] / paces[size]
 
 
 def fitting_size(rung: Rung, budget: Budget, text_bytes: int) -> str:

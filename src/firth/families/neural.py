@@ -144,16 +144,8 @@ def foresee(order: Order) -> Plan:
     """The plan of a run, without running it or writing a run folder."""
     with devices(order.config.train):
         prepared = _prepare(order, order.config, None)
-        found = _planned(prepared)
-        if prepared.config.train.precision == "bf16" or not has_bf16():
-            return found
-        train = replace(prepared.config.train, precision="bf16")
-        return replace(found, in_bf16=_planned(replace(prepared, config=replace(prepared.config, train=train))))
-
-
-def _planned(prepared: Prepared) -> Plan:
-    size = sum(split.ids.nbytes for split in prepared.splits.values())
-    return plan(prepared.config, prepared.system, prepared.batches("train"), _pace(prepared), size)
+        size = sum(split.ids.nbytes for split in prepared.splits.values())
+        return plan(prepared.config, prepared.system, prepared.batches("train"), _pace(prepared), size)
 
 
 def _begin(order: Order, run: Run) -> None:
