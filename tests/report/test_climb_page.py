@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from firth.report.climb import cost, learning
 from firth.report.labels import Box
 from firth.report.ladder import ladder_page
-from firth.report.plot import Axis, Panel, apart
+from firth.report.plot import Axis, Panel, apart, short
 from firth.report.scene import Dot, to_svg
 from firth.runs.ladder import Advice, Ladder, Point, Result, Row, Spread, Surprise, Units
 
@@ -96,3 +96,8 @@ def test_a_line_is_cut_where_it_leaves_the_panel():
     panel = Panel(Box(0, 0, 100, 100), Axis(0, 10, "x"), Axis(0, 2, "y"), "")
     assert panel.path([(0, 4), (2, 0), (4, 4)]) == [(10, 0), (20, 100), (30, 0)]
     assert panel.path([(0, 3), (5, 3)]) == []
+
+
+def test_numbers_in_few_letters_round_up_to_the_next_unit():
+    numbers = (0, 12.34, 999.4, 999.6, 1234, 999_400, 999_600, 2.5e6, 999.96e6)
+    assert [short(value) for value in numbers] == ["0", "12.3", "999", "1k", "1.23k", "999k", "1M", "2.5M", "1G"]

@@ -80,7 +80,7 @@ class Panel:
 def short(value: float) -> str:
     """A number in few letters."""
     for size, unit in ((1e9, "G"), (1e6, "M"), (1e3, "k")):
-        if abs(value) >= size:
+        if abs(value) >= 0.9995 * size:  # what would be rounded up to it
             return f"{value / size:.3g}{unit}"
     return f"{value:.3g}"
 

@@ -194,7 +194,7 @@ def _titled(panel: Panel) -> str:
 
 def _short(value: float) -> str:
     for size, unit in ((1e9, "G"), (1e6, "M"), (1e4, "k")):
-        if value >= size:
+        if value >= 0.9995 * size:  # what would be rounded up to it
             return f"{value / (1e3 if unit == 'k' else size):.3g}{unit}"
     return f"{value:g}"
 
