@@ -42,8 +42,7 @@ def test_top_p_keeps_the_fewest_tokens_that_reach_it(spread, share):
                 break
             kept.add(token)
             total += row[token]
-        assert abs(len(kept) - int((found > 0).sum())) <= 1  # sums differ in their last places
-        assert len(kept ^ set(found.nonzero().squeeze(-1).tolist())) <= 1
+        assert len(kept ^ set(found.nonzero().squeeze(-1).tolist())) <= 1  # sums differ in their last places
         assert found.sum().item() == pytest.approx(1.0)
 
 
