@@ -1,251 +1,278 @@
-"""Language models against their peers, by turns, at the same settings: one part or several (default: all).
-
-ngram: per-token scores of a text file against `kenlm.Model.score` and `full_scores` called for each line, both with the
-model that firth estimated and wrote as ARPA; estimation against nltk, in words a second and in memory.
-training: recurrent networks against plain PyTorch, a small GPT against Hugging Face's GPT-2, in the same precision.
-generation: the small GPT with its cache against `transformers.generate`.
-"""
+"""Neural language models: training against plain PyTorch and transformers, generation against four programs."""
 
 from __future__ import annotations
 
-import argparse
-import gzip
-import itertools
-import json
-import math
-import os
-import subprocess
-import sys
-import tempfile
-from collections.abc import Callable
-from pathlib import Path
-from typing import Any, NamedTuple
+from collections import Counter
+from collections.abc import Callable, Iterator
+from typing import TYPE_CHECKING, Any, NamedTuple
 
-import numpy as np
+from benchmarks import texts
+from benchmarks.harness import Measurement, Options, Part, Row, Settings, load_row, make_row, memory_row, speed_row
+from benchmarks.lm_generation import generation
+from benchmarks.processes import Comparison, Program, compare
+from benchmarks.steps import STEPS, FixedBatches, our_steps, plain_steps, precisions, prepare_torch, train_config
 
-import neural
-from sides import row, timed
+if TYPE_CHECKING:
+    import numpy as np
+    from torch import Tensor, nn
 
-ORDER = 5
-THREADS = 2
-FULL_SCORES, SCORE = 3.0, 1.0  # times the peer's speed
-TRAINED = (("lstm", "PyTorch", 1.1), ("gru", "PyTorch", 1.1), ("tanh", "PyTorch", 1.1), ("gpt", "GPT-2", 1.25))
-PTB = 142.0  # perplexity of the test text that a modified Kneser–Ney model of order 5 has at most
+VOCABULARY = 8000
 
 
-class Asked(NamedTuple):
-    """How much to do, and where the data and room for files are."""
+class Shape(NamedTuple):
+    """The size of a model and of its batches."""
 
-    data: Path
-    folder: Path
-    quick: bool
-
-    @property
-    def rounds(self) -> int:
-        return 3 if self.quick else 7
+    batch_size: int
+    length: int
+    width: int
+    depth: int
+    heads: int = 0
 
 
-# --- the rows ---
+RECURRENT = Shape(20, 35, 200, 2)
+SHAPES = {"lstm": RECURRENT, "gru": RECURRENT, "tanh": RECURRENT, "gpt": Shape(4, 256, 384, 6, 6)}
+TARGETS = {"lstm": 1.1, "gru": 1.1, "tanh": 1.1, "gpt": 1.25}
 
 
-def lines_of(path: Path) -> list[str]:
-    """The lines of a file, plain or packed, that have words."""
-    data = path.read_bytes()
-    text = gzip.decompress(data) if path.suffix == ".gz" else data
-    return [line for line in text.decode().split("\n") if line.split()]
+# --- training: recurrent networks and a GPT-2 on random tokens ---
 
 
-# --- n-gram models ---
+def random_batches(shape: Shape) -> list[tuple[np.ndarray, np.ndarray]]:
+    """Inputs and next tokens (batch, length), sampled from a Zipf distribution as words have it."""
+    import numpy as np
+
+    text = (np.random.default_rng(0).zipf(1.2, (64, shape.batch_size, shape.length + 1)) - 1) % VOCABULARY
+    return [(part[:, :-1].copy(), part[:, 1:].copy()) for part in text.astype(np.int64)]
 
 
-def estimated(path: Path, order: int = ORDER, threads: int = THREADS) -> tuple[Any, list[str]]:
-    """A model of the lines of a file, from text to probabilities, and the words by their numbers."""
-    from firth.config.schema import Ngram
-    from firth.counts.ngram import fit
-    from firth.counts.scanning import count_lines, encode_lines
-    from firth.text.special import Special
+def our_training(settings: Settings, kind: str) -> Callable[..., None]:
+    """Our trainer."""
+    import numpy as np
 
-    def read() -> Any:
-        with path.open("rb") as file:
-            yield from iter(lambda: file.read(1 << 20), b"")
+    from firth.config import schema
+    from firth.models.build import build
+    from firth.types import Batch, Target, Tokens
 
-    words = count_lines(read())
-    ids, starts = encode_lines(read(), words)
-    marks = ["<s>", "</s>", "<unk>"]
-    names = [*marks, *(word for word in words.words if word not in marks)]
-    index = {name: number for number, name in enumerate(names)}
-    numbers = np.array([index[word] for word in words.words], np.uint32)
-    ended = np.insert(numbers[ids], starts[1:], index["</s>"])
-    special = Special(start=0, end=1, unknown=2)
-    model = fit(ended, starts + np.arange(len(starts)), len(names), special, Ngram(order=order), threads=threads)
-    return model.model, names
-
-
-def counted_by_nltk(path: Path, order: int = ORDER) -> Any:
-    """The same counts by nltk, which smooths when it is asked."""
-    from nltk.lm import KneserNeyInterpolated
-    from nltk.lm.preprocessing import padded_everygram_pipeline
-
-    grams, words = padded_everygram_pipeline(order, [line.split() for line in lines_of(path)])
-    model = KneserNeyInterpolated(order)
-    model.fit(grams, words)
-    return model
-
-
-ESTIMATORS = {"ours": estimated, "nltk": counted_by_nltk}
-
-
-def peak(which: str, path: Path) -> float:
-    """Megabytes that a process of its own takes at most to estimate a model."""
-    code = (
-        "import sys; sys.path.insert(0, sys.argv[1]); import lm; from pathlib import Path\n"
-        "lm.ESTIMATORS[sys.argv[2]](Path(sys.argv[3]))\n"
-        "print(next(line.split()[1] for line in open('/proc/self/status') if line.startswith('VmHWM')))"
+    shape, is_gpt = SHAPES[kind], kind == "gpt"
+    made, weight = random_batches(shape), np.ones((shape.batch_size, shape.length), np.float32)
+    size: dict[str, Any] = {"width": shape.width, "depth": shape.depth}
+    backbone = (
+        schema.Transformer(**size, heads=shape.heads, context=512) if is_gpt else schema.Recurrent(cell=kind, **size)
     )
-    words = [sys.executable, "-c", code, str(Path(__file__).parent), which, str(path)]
-    return float(subprocess.run(words, check=True, capture_output=True, text=True).stdout) / 1024
+    batching = (schema.Windows if is_gpt else schema.Contiguous)(batch_size=shape.batch_size, length=shape.length)
+    config = schema.Neural(batching=batching, backbone=backbone, head=schema.LMHead(bias=not is_gpt))
+
+    def batch(index: int) -> Batch:
+        ids, values = made[index]
+        targets = {"text": Target(values, weight)}
+        return Batch({"text": Tokens(ids, weight > 0)}, targets, reset_state=is_gpt or index == 0)
+
+    batches = FixedBatches(len(made), batch)
+    return our_steps(build(config, VOCABULARY), train_config(settings.precision), batches, settings)
 
 
-def ngram_scoring(asked: Asked, train: Path, test: Path) -> list[dict]:
-    """From a text file to the scores of all its words; KenLM is handed line after line, as its users do."""
-    import kenlm
+def plain_training(settings: Settings, kind: str) -> Callable[..., None]:
+    """`torch.nn` for recurrent networks, transformers' GPT-2 with its own loss."""
+    import torch
 
-    from firth.counts.ngram import document_sums, write_arpa
-    from firth.counts.ngram.scoring import score_lines
-
-    model, names = estimated(train)
-    write_arpa(model, names, asked.folder / "model.arpa")
-    theirs = kenlm.Model(str(asked.folder / "model.arpa"))
-
-    def ours() -> Any:
-        with test.open("rb") as file:
-            return score_lines(model, names, iter(lambda: file.read(1 << 20), b""), threads=THREADS)
-
-    def whole() -> list[float]:
-        with test.open(encoding="utf-8") as file:
-            return [theirs.score(line) for line in file if line.split()]
-
-    def each() -> list[list]:
-        with test.open(encoding="utf-8") as file:
-            return [list(theirs.full_scores(line)) for line in file if line.split()]
-
-    found = ours()
-    mine, other = document_sums(found.logprobs, found.starts) / math.log(10), np.array(whole())
-    if np.abs(mine - other).max() > 1e-3:  # of sums of float32 over long lines
-        raise SystemExit("benchmark: the two do not give the same scores")
-    words, tokens = len(found.logprobs) - len(mine), len(found.logprobs)
-    fast, slow, slower = timed(ours, whole, each, rounds=asked.rounds)
-    chances = [10 ** (-sums.sum() / tokens) for sums in (mine, other)]
-    return [
-        row("n-gram scoring: kenlm full_scores", words / fast, words / slower, FULL_SCORES, "words/s"),
-        row("n-gram scoring: kenlm score", words / fast, words / slow, SCORE, "words/s"),
-        row("n-gram perplexity: the same in kenlm", chances[0], chances[1], None, "", faster=False),
-    ]
+    prepare_torch(settings)
+    model, loss = gpt2() if kind == "gpt" else plain_recurrent(kind, SHAPES[kind], VOCABULARY, tied=True)
+    batches = [tuple(map(torch.from_numpy, pair)) for pair in random_batches(SHAPES[kind])]
+    return plain_steps(model, loss, batches, settings)
 
 
-def ngram_estimation(asked: Asked, train: Path, lines: int) -> list[dict]:
-    """From a text file to a model; nltk only counts, and is given a part of the text."""
-    part = asked.folder / "part.txt"
-    with train.open() as source, part.open("w") as file:
-        file.writelines(itertools.islice(source, lines))
-    words = {path: sum(len(line.split()) for line in lines_of(path)) for path in (train, part)}
-    estimated(part)  # compiled
-    (whole,) = timed(lambda: estimated(train), rounds=asked.rounds)
-    mine, theirs = timed(lambda: estimated(part), lambda: counted_by_nltk(part), rounds=2 if asked.quick else 3)
-    size = words[part]
-    return [
-        row(f"n-gram estimation: {words[train]:,} words", words[train] / whole, None, None, "words/s"),
-        row(f"n-gram estimation: nltk, {size:,} words", size / mine, size / theirs, None, "words/s"),
-        row(f"n-gram memory: {words[train]:,} words", peak("ours", train), None, None, "MB"),
-        row("n-gram memory: nltk, the part", peak("ours", part), peak("nltk", part), None, "MB", faster=False),
-    ]
+def gpt2() -> tuple[nn.Module, Callable[..., Tensor]]:
+    """transformers' GPT-2; it shifts the labels itself, so the last token of a row is not predicted."""
+    import transformers
+
+    shape = SHAPES["gpt"]
+    config = transformers.GPT2Config(
+        vocab_size=VOCABULARY, n_positions=512, n_embd=shape.width, n_layer=shape.depth, n_head=shape.heads,
+        resid_pdrop=0.0, embd_pdrop=0.0, attn_pdrop=0.0, bos_token_id=0, eos_token_id=None, pad_token_id=0,
+    )  # fmt: skip
+    model = transformers.GPT2LMHeadModel(config).train()
+    return model, lambda ids, _: model(input_ids=ids, labels=ids, use_cache=False).loss
 
 
-def ngram_quality(asked: Asked) -> list[dict]:
-    """Penn Treebank, words as they are, a sentence a document."""
-    from firth.counts.ngram.scoring import score_lines
+def plain_recurrent(
+    kind: str, shape: Shape, vocabulary: int, tied: bool
+) -> tuple[nn.ModuleDict, Callable[..., Tensor]]:
+    """A recurrent language model and its loss, the state carried from batch to batch (truncated BPTT)."""
+    from torch import nn
+    from torch.nn import functional as F
 
-    place = asked.data / "ptb-lm"
-    train = unpacked(place / "ptb.train.txt.gz", asked.folder)
-    if train is None:
-        return []
-    model, names = estimated(train)
-    found = score_lines(model, names, (place / "ptb.test.txt").read_text())
-    perplexity = math.exp(-found.logprobs.mean(dtype=np.float64))
-    return [row("n-gram perplexity: PTB test (limit)", perplexity, PTB, 1.0, "", faster=False)]
+    embed, out = nn.Embedding(vocabulary, shape.width), nn.Linear(shape.width, vocabulary)
+    if tied:
+        out.weight = embed.weight
+    layers = {"lstm": nn.LSTM, "gru": nn.GRU, "tanh": nn.RNN}[kind](
+        shape.width, shape.width, shape.depth, batch_first=True
+    )
+    carried: Any = None
 
+    def loss(ids: Tensor, values: Tensor, start: bool = False) -> Tensor:
+        nonlocal carried
+        states, state = layers(embed(ids), None if start else carried)
+        carried = tuple(part.detach() for part in state) if isinstance(state, tuple) else state.detach()
+        return F.cross_entropy(out(states).flatten(0, 1), values.flatten())
 
-def unpacked(path: Path, folder: Path, times: int = 1) -> Path | None:
-    """The lines of a file, so many times over; nothing if the data folder has none."""
-    if not path.exists():
-        return None
-    found = folder / f"{path.parent.name}-{path.name.removesuffix('.gz')}"
-    found.write_text("\n".join(lines_of(path) * times) + "\n")
-    return found
-
-
-def ngram(asked: Asked) -> list[dict]:
-    """Scoring, estimation, quality."""
-    place = asked.data / "wikitext-2"
-    train = unpacked(place / "train.txt.gz", asked.folder)
-    test = unpacked(place / "test.txt", asked.folder, times=1 if asked.quick else 4)
-    if train is None or test is None:
-        raise SystemExit(f"benchmark: no wikitext-2 in {asked.data}; name the data folder with --data")
-    rows = ngram_scoring(asked, train, test)
-    return rows + ngram_estimation(asked, train, 1500 if asked.quick else 6000) + ngram_quality(asked)
+    return nn.ModuleDict({"input": embed, "layers": layers, "head": out}), loss
 
 
-# --- neural models: neural.py has the models ---
+def training(options: Options) -> Iterator[Row]:
+    """Tokens per second, memory and load time of training steps, float32 and, where the CPU has it, bf16."""
+    for kind, shape in SHAPES.items():
+        package = "transformers" if kind == "gpt" else "torch"
+        programs = {}
+        for precision in precisions():
+            settings = Settings(options.threads, precision)
+            programs[f"ours {precision}"] = Program(our_training, settings)
+            programs[f"{package} {precision}"] = Program(plain_training, settings, package)
+        measured = compare(programs, options.choose(3, 7), kind=kind)
+        for precision in precisions():
+            name = f"{kind} {shape.depth} x {shape.width}, training, {precision}: {package}"
+            pair = measured[f"ours {precision}"], measured.get(f"{package} {precision}")
+            yield speed_row(name, *pair, STEPS * shape.batch_size * shape.length, "tokens/s", TARGETS[kind])
+            yield memory_row(name, *pair, 1.0)
+            yield load_row(name, *pair)
 
 
-def training(asked: Asked) -> list[dict]:
-    """Steps of recurrent networks and of a small GPT, in float32 and, where the CPU has it, bf16; memory beside it."""
-    from firth.training.devices import has_bf16
+# --- LSTM: the same weights on the same text; speed, memory and loss ---
 
-    rows = []
-    for kind, peer, target in TRAINED:
-        for bf16 in (0, 1) if has_bf16() else (0,):
-            shape = neural.SHAPES[kind]
-            tokens = neural.STEPS * shape.rows * shape.length
-            (mine, theirs), memory = neural.compare("training", kind, bf16, asked.rounds)
-            name = f"{kind} {shape.depth} x {shape.width}, {'bf16' if bf16 else 'float32'}: {peer}"
-            rows.append(row(f"training {name}", tokens / mine, tokens / theirs, target, "tokens/s"))
-            rows.append(row(f"memory {name}", *memory, 1.0, "MB", faster=False))
-    return rows
+WORDS = 10_000  # of the vocabulary
+WIDTHS = (200, 650)
+LEARNING_RATE, CLIP = 1.0, 5.0  # SGD
+TARGET, BF16_TARGET, LOSS_TARGET = 1.1, 1.8, 0.999
 
 
-def generation(asked: Asked) -> list[dict]:
-    """Tokens of a small GPT with its cache, one row and eight, with our weights in each form beside float32."""
-    rows = []
-    for count, weights in itertools.product((1, 8), ("float32", "half", "int8")):
-        (mine, theirs), _ = neural.compare("generation", weights, count, asked.rounds)
-        name, tokens = f"generation, {count} at a time, {weights}", count * neural.NEW
-        rows.append(row(name, tokens / mine, tokens / theirs, 2.0, "tokens/s"))
-    return rows
+def word_ids(options: Options) -> tuple[np.ndarray, np.ndarray]:
+    """Training and validation text: Penn Treebank, else python-docs; the most frequent words, others are word 0."""
+    import numpy as np
+
+    paths = [texts.find(options, f"ptb-lm/{name}") for name in ("ptb.train.txt.gz", "ptb.valid.txt")]
+    if None in paths:
+        from firth.datasets.python_docs import documents
+
+        content = "\n".join(documents())
+        parts = [content[: len(content) * 9 // 10], content[len(content) * 9 // 10 :]]
+    else:
+        parts = [texts.read(path) for path in paths if path]
+    train, valid = (part.replace("\n", " <eos> ").split() for part in parts)
+    ids = {word: number for number, (word, _) in enumerate(Counter(train).most_common(WORDS))}
+    return tuple(np.array([ids.get(word, 0) for word in part]) for part in (train, valid))
 
 
-# --- all of it ---
+def contiguous_batches(path: str, shape: Shape) -> list[tuple[Tensor, Tensor]]:
+    """Inputs and next words (batch, length) of a text; a row goes on where it stopped."""
+    import numpy as np
+    import torch
 
-PARTS: dict[str, Callable[[Asked], list[dict]]] = {"ngram": ngram, "training": training, "generation": generation}
-
-
-def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("parts", nargs="*", metavar="PART", help=f"of {', '.join(PARTS)}")
-    parser.add_argument("--quick", action="store_true", help="under three minutes")
-    parser.add_argument("--json", action="store_true", help="the last line is the table as JSON")
-    parser.add_argument("--data", type=Path, default=Path("../shared/data"))
-    options = parser.parse_args()
-    if wrong := set(options.parts) - set(PARTS):
-        parser.error(f"no part {', '.join(sorted(wrong))}; there are {', '.join(PARTS)}")
-    print(f"{'':40} {'ours':>14} {'peer':>14}")
-    with tempfile.TemporaryDirectory() as name:
-        os.environ.setdefault("FIRTH_CACHE", str(Path(name) / "cache"))
-        asked = Asked(options.data, Path(name), options.quick)
-        rows = [found for part in options.parts or PARTS for found in PARTS[part](asked)]
-    if options.json:
-        print(json.dumps({"rows": rows}))
+    text = np.load(path)
+    columns = torch.from_numpy(text[: len(text) // shape.batch_size * shape.batch_size].reshape(shape.batch_size, -1))
+    starts = range(0, columns.shape[1] - shape.length - 1, shape.length)
+    return [(columns[:, s : s + shape.length], columns[:, s + 1 : s + shape.length + 1]) for s in starts]
 
 
-if __name__ == "__main__":
-    main()
+def initialise(model: nn.Module) -> None:
+    """Weights that are a function of the parameters' names: the same for both programs."""
+    import torch
+
+    with torch.no_grad():
+        for name, parameter in model.named_parameters():
+            generator = torch.Generator().manual_seed(sum(name.replace("backbone.", "").encode()))
+            parameter.uniform_(-0.1, 0.1, generator=generator)
+
+
+def our_lstm(settings: Settings, folder: str, width: int) -> Callable[..., float | None]:
+    """Our trainer; `validate`: the mean loss of so many batches of validation text."""
+    import torch
+
+    from firth.config import schema
+    from firth.models.build import build
+    from firth.types import Batch, Target, Tokens
+
+    shape = RECURRENT._replace(width=width)
+    backbone = schema.Recurrent(width=width, depth=shape.depth)
+    system = build(schema.Neural(backbone=backbone, head=schema.LMHead(tied=False)), WORDS)
+    initialise(system)
+    train, valid = (contiguous_batches(f"{folder}/{name}.npy", shape) for name in ("train", "valid"))
+    weight = torch.ones(shape.batch_size, shape.length)
+
+    def batch(ids: Tensor, values: Tensor, first: bool) -> Batch:
+        return Batch({"text": Tokens(ids, weight > 0)}, {"text": Target(values, weight)}, reset_state=first)
+
+    made = FixedBatches(len(train), lambda index: batch(*train[index], index == 0))
+    config = train_config(settings.precision, "sgd", LEARNING_RATE, CLIP)
+    steps = our_steps(system, config, made, settings)
+
+    def run(step_count: int = 0, validate: int = 0) -> float | None:
+        steps(step_count)
+        state, losses = None, []
+        for pair in valid[:validate]:
+            with torch.no_grad(), torch.autocast("cpu", torch.bfloat16, enabled=settings.precision == "bf16"):
+                (term,), state = system(batch(*pair, state is None), state)
+            losses.append(float(term.sum) / term.count)
+        return sum(losses) / len(losses) if losses else None
+
+    return run
+
+
+def plain_lstm(settings: Settings, folder: str, width: int) -> Callable[..., float | None]:
+    """The same in plain PyTorch."""
+    import torch
+
+    prepare_torch(settings)
+    shape = RECURRENT._replace(width=width)
+    model, loss = plain_recurrent("lstm", shape, WORDS, tied=False)
+    initialise(model)
+    train, valid = (contiguous_batches(f"{folder}/{name}.npy", shape) for name in ("train", "valid"))
+    optimizer = torch.optim.SGD(model.parameters(), lr=LEARNING_RATE, fused=True)
+    steps = plain_steps(model, loss, train, settings, optimizer, CLIP)
+
+    def run(step_count: int = 0, validate: int = 0) -> float | None:
+        steps(step_count)
+        losses = []
+        for index, pair in enumerate(valid[:validate]):
+            with torch.no_grad(), torch.autocast("cpu", torch.bfloat16, enabled=settings.precision == "bf16"):
+                losses.append(float(loss(*pair, index == 0)))
+        return sum(losses) / len(losses) if losses else None
+
+    return run
+
+
+def lstm(options: Options) -> Iterator[Row]:
+    """LSTMs of two widths: speed, memory, and validation loss after the same steps from the same weights."""
+    import numpy as np
+
+    for name, ids in zip(("train", "valid"), word_ids(options), strict=True):
+        np.save(options.folder / f"{name}.npy", ids)
+    for width in WIDTHS:
+        programs = {}
+        for precision in precisions():
+            settings = Settings(options.threads, precision)
+            programs[f"ours {precision}"] = Program(our_lstm, settings)
+            programs[f"torch {precision}"] = Program(plain_lstm, settings, "torch")
+        steps = options.choose(6 if width == WIDTHS[0] else 3, 20)
+        with Comparison(programs, folder=str(options.folder), width=width) as comparison:
+            measured = comparison.measure(options.choose(3, 12), step_count=steps)
+            scored = comparison.measure(0, validate=options.choose(20, 90))
+        yield from _lstm_rows(measured, scored, width, steps * RECURRENT.batch_size * RECURRENT.length)
+
+
+def _lstm_rows(
+    measured: dict[str, Measurement], scored: dict[str, Measurement], width: int, tokens: int
+) -> Iterator[Row]:
+    for precision in precisions():
+        name = f"LSTM 2 x {width}, training, {precision}: torch"
+        ours, peer = f"ours {precision}", f"torch {precision}"
+        yield speed_row(name, measured[ours], measured.get(peer), tokens, "tokens/s", TARGET)
+        yield memory_row(name, measured[ours], measured.get(peer), 1.0)
+        losses = [scored[side].result if side in scored else None for side in (ours, peer)]
+        label, unit = f"{name}, validation loss", "nats/word"
+        yield make_row(label, losses[0], losses[1], unit, LOSS_TARGET, lower_is_better=True, quality=True)
+    if "ours bf16" in measured:
+        name = f"LSTM 2 x {width}, training: torch float32"
+        pair = measured["ours bf16"], measured.get("torch float32")
+        yield speed_row(name, *pair, tokens, "tokens/s", BF16_TARGET if width == WIDTHS[0] else TARGET, "bf16")
+
+
+PARTS: dict[str, Part] = {"training": training, "lstm": lstm, "generation": generation}

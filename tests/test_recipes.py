@@ -10,7 +10,7 @@ from firth.config import core
 RECIPES = sorted((Path(__file__).parent.parent / "recipes").glob("*.toml"))
 TEXT = [f"the {animal} sat on the {place} and said {word}" for animal in ("cat", "dog", "owl", "hen")
         for place in ("mat", "roof", "wall") for word in ("yes", "no")]  # fmt: skip
-SMALL = {"backbone.width": 12, "backbone.heads": 2, "tokenizer.size": 300, "train.budget": "1 steps"}
+SMALL = {"backbone.width": 12, "backbone.heads": 2, "tokenizer.vocabulary_size": 300, "train.budget": "1 steps"}
 SMALL |= {f"backbone.{part}.depth": 1 for part in ("encoder", "decoder")}
 SPLITS = ("", "valid-", "test-")
 
@@ -24,12 +24,12 @@ def test_a_recipe_trains(path, tmp_path, monkeypatch):
     monkeypatch.setenv("FIRTH_CACHE", str(tmp_path / "cache"))
     text = tmp_path / "text.txt"
     text.write_text("\n".join(TEXT) + "\n")
-    whole = api.choose(str(path)).config
+    whole = api.resolve_config(str(path)).config
     small = [f"{name}={value}" for name, value in SMALL.items() if core.has(whole, name)]
     pairs = core.has(whole, "data.source")
     names = (
         [f"{split}{side}" for split in SPLITS for side in ("source", "target")] if pairs else ("text", "valid", "test")
     )
-    model = api.start(api.choose(str(path), small, dict.fromkeys(names, str(text))), tmp_path / "run")
-    told = {"writing_perplexity", "writing_accuracy", "exact_match", "BLEU", "chrF2"}
+    model = api.train_config(api.resolve_config(str(path), small, dict.fromkeys(names, str(text))), tmp_path / "run")
+    told = {"seq2seq_perplexity", "seq2seq_accuracy", "exact_match", "BLEU", "chrF2"}
     assert {score["name"] for score in model.run.scores()} == (told if pairs else {"perplexity", "bits_per_byte"})

@@ -2,14 +2,14 @@
 
 from typing import Any
 
-__version__ = "0.1.0"
-__all__ = ["FirthError", "Tokenizer", "ladder", "load", "plan", "resume", "train"]
+__version__ = "0.2.0"
+__all__ = ["FirthError", "Tokenizer", "load", "plan", "resume", "run_ladder", "train"]
 
 # Resolved on first use, so that `import firth` brings in neither torch nor NumPy.
 _HOMES = {
     "FirthError": "firth.errors",
-    "Tokenizer": "firth.text.tokenizer",
-    "ladder": "firth.climbing.climb",
+    "Tokenizer": "firth.tokenizers.tokenizer",
+    "run_ladder": "firth.ladder.climb",
     "load": "firth.api",
     "plan": "firth.api",
     "resume": "firth.api",

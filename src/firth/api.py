@@ -1,4 +1,4 @@
-"""The public functions: what the command line calls, and what Python users call."""
+"""The public functions of the package: train, resume, load, import, export, plan. The command line calls them too."""
 
 from __future__ import annotations
 
@@ -12,22 +12,22 @@ from firth.config import core, schema
 from firth.errors import FirthError, unknown
 from firth.families import family
 from firth.presets import preset as find_preset
-from firth.runs.budget import parse
-from firth.runs.folder import Run, free_name
+from firth.runs.budget import parse_budget
 from firth.runs.progress import Progress, Style, progress
+from firth.runs.run_folder import Run, free_folder
 
 if TYPE_CHECKING:
-    from firth.families.classifier import ClassifierModel
-    from firth.families.language import LanguageModel
-    from firth.families.vectors import VectorModel
-    from firth.training.calibrate import Plan
+    from firth.families.fasttext_classifier import FastTextClassifier
+    from firth.families.word_embeddings import WordVectorModel
+    from firth.pipelines.language_model import LanguageModel
+    from firth.training.planner import Plan
 
-    Model = LanguageModel | VectorModel | ClassifierModel
+    Model = LanguageModel | WordVectorModel | FastTextClassifier
 
 WEIGHTS = ("float32", "half", "int8")
-# The settings people change most, by short names: flags of the command line and arguments of `train`. Where families
-# name a thing differently, the first name that a configuration has is meant.
-SHORT = {
+# Short names of common settings: flags of the command line and arguments of `train`. Where families name a setting
+# differently, the first name that a configuration has is used.
+SHORT_NAMES = {
     "text": ("data.text",),
     "valid": ("data.valid",),
     "test": ("data.test",),
@@ -39,29 +39,31 @@ SHORT = {
     "test-target": ("data.test_target",),
     "document": ("data.document",),
     "encoding": ("data.encoding",),
-    "errors": ("data.errors",),
+    "encoding-errors": ("data.encoding_errors",),
     "tokenizer": ("tokenizer.model",),
-    "vocabulary": ("tokenizer.size",),
-    "lower": ("tokenizer.lower",),
+    "vocab-size": ("tokenizer.vocabulary_size",),
+    "lowercase": ("tokenizer.lowercase",),
     "min-count": ("tokenizer.min_count",),
     "width": ("backbone.width", "method.width", "backbone.encoder.width+backbone.decoder.width"),
     "depth": ("backbone.depth", "backbone.encoder.depth+backbone.decoder.depth"),
     "dropout": ("backbone.dropout", "backbone.encoder.dropout+backbone.decoder.dropout"),
     "window": ("method.window",),
     "negatives": ("method.negatives",),
-    "phrases": ("phrases.rounds",),
-    "ngrams": ("method.word_ngrams",),
+    "phrases": ("phrases.passes",),
+    "word-ngrams": ("method.word_ngrams",),
     "order": ("method.order",),
-    "smoothing": ("method.smoothing", "objective.smoothing"),
-    "start": ("start",),
+    "smoothing": ("method.smoothing",),
+    "label-smoothing": ("objective.label_smoothing",),
+    "init-from": ("init_from",),
     "teacher": ("objective.teacher",),
     "noise": ("objective.noise",),
-    "vectors": ("input.vectors",),
-    "batch": ("batching.rows",),
-    "length": ("batching.length",),
-    "rate": ("train.optimizer.rate", "method.rate"),
+    "pretrained-vectors": ("input.pretrained_vectors",),
+    "batch-size": ("batching.batch_size",),
+    "max-length": ("batching.length",),
+    "lr": ("train.optimizer.learning_rate", "method.learning_rate"),
     "budget": ("train.budget",),
     "epochs": ("train.epochs",),
+    "patience": ("train.patience",),
     "precision": ("train.precision",),
     "threads": ("train.threads",),
     "deterministic": ("train.deterministic",),
@@ -70,17 +72,19 @@ SHORT = {
 
 
 @dataclass(frozen=True)
-class Choice:
-    """What to train: a name for the folder and the record, and the configuration."""
+class NamedConfig:
+    """A configuration to train, with the name of its preset."""
 
     name: str
     config: schema.System
 
 
-def choose(what: str, settings: Iterable[str] = (), short: Mapping[str, str] = MappingProxyType({})) -> Choice:
-    """A preset (`lstm-lm`, `lstm-lm:medium`) or a TOML file, with settings put over it, by short and by full name.
+def resolve_config(
+    what: str, settings: Iterable[str] = (), short: Mapping[str, str] = MappingProxyType({})
+) -> NamedConfig:
+    """A preset (`lstm-lm`, `lstm-lm:medium`) or a TOML file, overridden by settings, by short and by full name.
 
-    With `start`, a run, the network is that run's; and its configuration may be named instead of a preset's."""
+    With `init-from`, a pre-trained run, the network is that run's; and `what` may be a run instead of a preset."""
     if what.endswith(".toml"):
         values = core.read_toml(Path(what))
         if not isinstance(values.get("preset"), str):
@@ -90,35 +94,35 @@ def choose(what: str, settings: Iterable[str] = (), short: Mapping[str, str] = M
             config = core.merge(find_preset(name), values)
         except FirthError as error:
             raise FirthError(str(error), where=what) from None
-    elif "start" in short and Path(what).is_dir():  # as a run was trained, but from its end
-        from firth.families.starting import anew
+    elif "init-from" in short and Path(what).is_dir():  # trained like that run, but starting from its weights
+        from firth.families.initialisation import reset_intervals
 
         record = Run.open(what).record
-        name, config = record.preset, anew(record.config)
+        name, config = record.preset, reset_intervals(record.config)
     else:
         name, config = what, find_preset(what)
     named = [f"{full}={value}" for key, value in short.items() for full in _full_names(key, config, name)]
-    said = [*named, *settings]
-    config, preset = core.override(config, said), config
-    taught = core.has(config, "objective.teacher") and config.objective.teacher
-    if taught and config.start:
-        what = "--teacher and --start both say which weights a network begins with"
-        raise FirthError(what, do="leave one out: a pupil begins as its teacher")
-    if isinstance(config, schema.Neural) and config.start:
-        from firth.families.starting import inherit
+    overrides = [*named, *settings]
+    config, preset = core.override(config, overrides), config
+    teacher = core.has(config, "objective.teacher") and config.objective.teacher
+    if teacher and config.init_from:
+        what = "--teacher and --init-from both decide the initial weights"
+        raise FirthError(what, do="leave one out: a student starts from its teacher")
+    if isinstance(config, schema.Neural) and config.init_from:
+        from firth.families.initialisation import configure_from_run
 
-        config = _with(inherit(config, config.start), said, config.start)
-    if taught:
-        from firth.families.teaching import follow
+        config = _override_pretrained(configure_from_run(config, config.init_from), overrides, config.init_from)
+    if teacher:
+        from firth.families.distillation import configure_student
 
-        config = _with(follow(preset, config.objective.teacher), said, config.objective.teacher)
+        config = _override_pretrained(configure_student(preset, teacher), overrides, teacher)
     if core.has(config, "objective.noise"):
-        from firth.data.corrupt.denoising import check_noise
+        from firth.datasets.collators.corruption.denoising import check_noise
 
         check_noise(config)
     if core.has(config, "train.budget"):
-        parse(config.train.budget)  # refused now rather than after the text is read
-    return Choice(name, config)
+        parse_budget(config.train.budget)  # an error now rather than after the text is read
+    return NamedConfig(name, config)
 
 
 def train(
@@ -137,21 +141,21 @@ def train(
     methods of `firth.runs.progress.Progress`; training ends early when its `evaluation` returns True.
     """
     dotted = [f"{name}={_text(value)}" for name, value in (settings or {}).items()]
-    choice = choose(preset, dotted, {name.replace("_", "-"): _text(value) for name, value in short.items()})
+    named = resolve_config(preset, dotted, {name.replace("_", "-"): _text(value) for name, value in short.items()})
     if text is not None:
-        data = replace(choice.config.data, text=_names(text))
-        choice = replace(choice, config=replace(choice.config, data=data))
-    return start(choice, out, progress)
+        data = replace(named.config.data, text=_source_names(text))
+        named = replace(named, config=replace(named.config, data=data))
+    return train_config(named, out, progress)
 
 
-def start(choice: Choice, out: Path | str | None = None, style: Style | Progress = "quiet") -> Model:
-    """Train a chosen configuration in a folder (the next free one below runs/ by default)."""
-    run = Run(out or free_name(Path("runs"), choice.name.replace(":", "-")))
-    order = _order(choice.name, _settled(choice.config), run, style)
+def train_config(named: NamedConfig, out: Path | str | None = None, style: Style | Progress = "quiet") -> Model:
+    """Train a resolved configuration in a folder (the next free one below runs/ by default)."""
+    run = Run(out or free_folder(Path("runs"), named.name.replace(":", "-")))
+    request = _make_request(named.name, _resolve_paths(named.config), run, style)
     if not run.exists:
-        _refuse_used(run.path)
-        return family(order.config).fit(order)
-    if run.record.asked != order.asked:
+        _require_unused(run.path)
+        return family(request.config).fit(request)
+    if run.record.request_digest != request.request_digest:
         raise FirthError(
             "another run is in this folder",
             where=run.path,
@@ -163,50 +167,50 @@ def start(choice: Choice, out: Path | str | None = None, style: Style | Progress
 def resume(path: Path | str, *, progress: Style | Progress = "quiet") -> Model:
     """Continue an interrupted run to its end."""
     run = Run.open(path)
-    return family(run.record.config).fit(_order(run.record.preset, run.record.config, run, progress))
+    return family(run.record.config).fit(_make_request(run.record.preset, run.record.config, run, progress))
 
 
 def load(path: Path | str, *, weights: str = "float32") -> Model:
-    """The trained model of a run folder. A network reads and writes faster with its weights as "half" or "int8"."""
+    """The trained model of a run folder. A network is faster with its weights as "half" or quantized to "int8"."""
     run = Run.open(path)
     if weights not in WEIGHTS:
-        raise unknown("form of weights", weights, WEIGHTS)
+        raise unknown("weight format", weights, WEIGHTS)
     if weights == "float32":
         return family(run.record.config).load(run)
     if not isinstance(run.record.config, schema.Neural):
-        raise FirthError(f"no network, so that it has no weights as {weights}", where=path, do="leave it out")
+        raise FirthError(f"only neural models have weights as {weights}", where=path, do="leave it out")
     return family(run.record.config).load(run, weights)
 
 
 def import_model(
     path: Path | str, *, out: Path | str | None = None, say: Callable[[str], None] = lambda _: None
 ) -> Model:
-    """A model of another program as a run folder: a network from a Hugging Face folder, n-grams from an ARPA file.
+    """Import a model of another program as a run: a network from a Hugging Face folder, n-grams from an ARPA file.
 
-    `say` is told what there is to know of it."""
+    `say` gets notes about the import."""
     path = Path(path)
     if not path.exists():
         raise FirthError("no such file or folder", where=path, do="name a Hugging Face folder or an ARPA file")
     name = path.resolve().name
-    run = Run(out or free_name(Path("runs"), (name if path.is_dir() else name.partition(".")[0]) or "imported"))
+    run = Run(out or free_folder(Path("runs"), (name if path.is_dir() else name.partition(".")[0]) or "imported"))
     if not run.exists:
-        _refuse_used(run.path)
+        _require_unused(run.path)
     if path.is_dir():
-        from firth.families.huggingface import bring_in as bring_in_network
+        from firth.families.huggingface import import_run
 
-        model, notes = bring_in_network(path, run)
+        model, notes = import_run(path, run)
         for note in notes:
             say(note)
         return model
-    from firth.families.arpa import bring_in
+    from firth.families.arpa_import import import_arpa
 
-    return bring_in(path, run)
+    return import_arpa(path, run)
 
 
 def export_model(path: Path | str, *, to: str, out: Path | str, verify: bool = False) -> str:
-    """Write a run for other programs (`arpa`, `huggingface`, `huggingface:roberta`); says what was written.
+    """Export a run for other programs (`arpa`, `huggingface`, `huggingface:roberta`); returns a summary.
 
-    With `verify` what was written is read back and compared."""
+    With `verify` the export is read back and compared."""
     run = Run.open(path)
     if isinstance(run.record.config, schema.Neural):
         from firth.families.huggingface import export
@@ -220,75 +224,77 @@ def export_model(path: Path | str, *, to: str, out: Path | str, verify: bool = F
     return f"{out}: {Path(out).stat().st_size:,} bytes"
 
 
-def plan(choice: Choice, in_bf16: bool = True) -> Plan:
-    """Parameters, steps, time, memory and disk of a run, from a short calibration; no run folder is written. Beside it
-    what the run would take in bf16, where the processor has instructions for it."""
-    from firth.training.devices import has_bf16
+def plan(named: NamedConfig, in_bf16: bool = True) -> Plan:
+    """Parameters, steps, time, memory and disk of a run, estimated from a few timed steps; no run folder is written.
+    With `in_bf16` also those in mixed precision, where the CPU has bf16 instructions."""
+    from firth.training.device import has_bf16
 
-    found = family(choice.config).foresee(_order(choice.name, _settled(choice.config), Run(""), "quiet"))
-    if not in_bf16 or choice.config.train.precision == "bf16" or not has_bf16():
-        return found
-    train = replace(choice.config.train, precision="bf16")
-    return replace(found, in_bf16=plan(replace(choice, config=replace(choice.config, train=train))))
-
-
-def _order(name: str, config: schema.System, run: Run, style: Style | Progress) -> Any:
-    from firth.data.cache import default_cache
-    from firth.families.order import Order
-
-    return Order(name, config, run, default_cache(), progress(style))
+    request = _make_request(named.name, _resolve_paths(named.config), Run(""), "quiet")
+    estimated = family(named.config).estimate(request)
+    if not in_bf16 or named.config.train.precision == "bf16" or not has_bf16():
+        return estimated
+    train = replace(named.config.train, precision="bf16")
+    return replace(estimated, in_bf16=plan(replace(named, config=replace(named.config, train=train))))
 
 
-def _settled(config: schema.System) -> schema.System:
-    """The configuration with everything that can be read only once (standard input) kept in a file and named by it."""
-    from firth.data.cache import default_cache
-    from firth.data.sources import settled
+def _make_request(name: str, config: schema.System, run: Run, style: Style | Progress) -> Any:
+    from firth.datasets.token_cache import default_cache
+    from firth.runs.request import TrainRequest
+
+    return TrainRequest(name, config, run, default_cache(), progress(style))
+
+
+def _resolve_paths(config: schema.System) -> schema.System:
+    """The configuration with absolute paths, and with what can be read only once (standard input) kept in a file."""
+    from firth.datasets.sources import resolve_names
+    from firth.datasets.token_cache import default_cache
 
     spool, data = default_cache() / "spool", config.data
-    names = {field: settled(getattr(data, field), spool) for field in ("text", "valid", "test")}
+    names = {field: resolve_names(getattr(data, field), spool) for field in ("text", "valid", "test")}
     config = replace(config, data=replace(data, **names))
-    # a run may be continued from another folder
-    if isinstance(config, (schema.Vectors, schema.Neural)) and config.start:
-        config = replace(config, start=str(Path(config.start).absolute()))
-    if isinstance(config, schema.Neural) and config.input.vectors:
-        config = replace(config, input=replace(config.input, vectors=str(Path(config.input.vectors).absolute())))
+    # a run may be resumed from another working directory
+    if isinstance(config, (schema.WordEmbeddings, schema.Neural)) and config.init_from:
+        config = replace(config, init_from=str(Path(config.init_from).absolute()))
+    if isinstance(config, schema.Neural) and config.input.pretrained_vectors:
+        vectors = str(Path(config.input.pretrained_vectors).absolute())
+        config = replace(config, input=replace(config.input, pretrained_vectors=vectors))
     if core.has(config, "objective.teacher") and config.objective.teacher:
         teacher = str(Path(config.objective.teacher).absolute())
         config = replace(config, objective=replace(config.objective, teacher=teacher))
     return config
 
 
-def _names(text: str | Path | Iterable[str]) -> tuple[str, ...]:
-    """A text by name; documents from Python are kept in a file and named by it."""
-    from firth.data.cache import default_cache
-    from firth.data.sources import kept
+def _source_names(text: str | Path | Iterable[str]) -> tuple[str, ...]:
+    """The name of a text; documents from Python are kept in a file, whose name it is."""
+    from firth.datasets.sources import keep_documents
+    from firth.datasets.token_cache import default_cache
 
-    return (str(text),) if isinstance(text, (str, Path)) else (kept(text, default_cache() / "spool"),)
+    return (str(text),) if isinstance(text, (str, Path)) else (keep_documents(text, default_cache() / "spool"),)
 
 
-def _with(begun: schema.Neural, said: Iterable[str], where: str) -> schema.Neural:
-    """The configuration of a network that goes on from another's, with settings put over it."""
-    config = core.override(begun, said)
-    sides = [getattr(each.data, "vocabularies", "") for each in (config, begun)]
-    if config.tokenizer != begun.tokenizer or sides[0] != sides[1]:
-        what = "the tokenizer of that run is kept, for its vectors belong to its tokens"
+def _override_pretrained(pretrained: schema.Neural, overrides: Iterable[str], where: str) -> schema.Neural:
+    """The configuration of a pre-trained network, overridden by settings; the tokenizer must stay."""
+    config = core.override(pretrained, overrides)
+    before, after = (getattr(each.data, "vocabularies", "") for each in (pretrained, config))
+    if config.tokenizer != pretrained.tokenizer or before != after:
+        what = "the tokenizer of that run is kept, since its embeddings belong to its tokens"
         raise FirthError(what, where=where, do="leave settings of the tokenizer out, or train from scratch")
     return config
 
 
-def _refuse_used(path: Path) -> None:
-    """A run gets a folder of its own; what an early crash leaves in it does not count."""
-    found = [entry.name for entry in path.iterdir()] if path.is_dir() else []
-    if any(name != "tokenizers" and not name.startswith(".") for name in found):
+def _require_unused(path: Path) -> None:
+    """Refuse a folder with other files; what an early crash leaves in it does not count."""
+    names = [entry.name for entry in path.iterdir()] if path.is_dir() else []
+    if any(name != "tokenizers" and not name.startswith(".") for name in names):
         raise FirthError("this folder has other things in it", where=path, do="choose an empty or a new one with --out")
 
 
 def _full_names(short: str, config: schema.System, preset: str) -> list[str]:
-    """The settings that a short name stands for here: the first of its choices, or all of those joined by +."""
-    if short not in SHORT:
-        raise unknown("argument", short, [*SHORT, "out", "settings", "progress"])
-    for choice in SHORT[short]:
-        names = choice.split("+")
+    """The full names of a short name in a configuration: the first alternative it has, or all of those joined by +."""
+    if short not in SHORT_NAMES:
+        raise unknown("argument", short, [*SHORT_NAMES, "out", "settings", "progress"])
+    for alternative in SHORT_NAMES[short]:
+        names = alternative.split("+")
         if all(core.has(config, name) for name in names):
             return names
     raise FirthError(f"{preset} has no setting {short!r}", do=f"firth presets {preset} lists them all")

@@ -1,4 +1,5 @@
-"""The values that cross borders between folders. NumPy arrays until `Batch.to(device)`; no torch at import."""
+"""The types that cross folder borders: batches, targets, decoding states, terms of the loss, steppers. NumPy arrays
+until `Batch.to(device)`; no torch at import."""
 
 from __future__ import annotations
 
@@ -16,150 +17,153 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Cursor:
-    """Where in the data a batch stands. Order and randomness are functions of it, and resume starts from it."""
+    """The position of a batch in the training data; shuffling and randomness are functions of it, resuming starts from
+    it."""
 
     epoch: int = 0
     index: int = 0  # batches already taken from this epoch
 
 
-def _over_arrays(value: Any, change: Callable[[Any], Any]) -> Any:
-    """The same frozen dataclass with `change` applied to each array in it."""
+def _map_arrays(value: Any, function: Callable[[Any], Any]) -> Any:
+    """The same frozen dataclass with `function` applied to each of its arrays."""
     arrays = {f.name: getattr(value, f.name) for f in fields(value)}
-    return replace(value, **{k: change(v) for k, v in arrays.items() if hasattr(v, "shape")})
+    return replace(value, **{k: function(v) for k, v in arrays.items() if hasattr(v, "shape")})
 
 
 @dataclass(frozen=True)
 class Tokens:
-    """One text stream, padded at the end; each array is (batch, time)."""
+    """A batch of token sequences, right-padded; each array is (batch, time)."""
 
     ids: Array
-    mask: Array  # True = real
-    document: Array | None = None  # packing: tokens see only tokens of the same number
-    segment: Array | None = None  # 0, 1: first or second sentence
-    prefix: Array | None = None  # True = in the part of the row that all of it may see
-    central: Array | None = None  # True = sees all and is seen by all, whatever the window
-    rank: Array | None = None  # from 0: in the order in which tokens see each other (XLNet)
-    letters: Array | None = None  # (batch, time, letters): how words are spelled that the vocabulary lacks
+    mask: Array  # True = real token, False = padding
+    document: Array | None = None  # document id in packed sequences: tokens attend only within their document
+    segment: Array | None = None  # token type id: 0 = first segment, 1 = second
+    prefix: Array | None = None  # True = in the prefix of a prefix LM, visible to all positions
+    global_attention: Array | None = (
+        None  # True = global attention: attends to all tokens and all attend to it (Longformer)
+    )
+    rank: Array | None = None  # from 0: in the factorisation order of a permutation LM (XLNet)
+    characters: Array | None = None  # (batch, time, characters): of out-of-vocabulary words
 
     @property
-    def rows(self) -> int:
-        """How many texts there are."""
+    def batch_size(self) -> int:
+        """The number of sequences."""
         return self.ids.shape[0]
 
     @property
     def count(self) -> int:
-        """How many real tokens there are."""
+        """The number of tokens without padding."""
         return int(self.mask.sum())
 
 
 @dataclass(frozen=True)
 class Pixels:
-    """Pictures."""
+    """A batch of images."""
 
     values: Array  # (batch, channels, y, x), 0 to 1
 
     @property
-    def rows(self) -> int:
-        """How many pictures there are."""
+    def batch_size(self) -> int:
+        """The number of images."""
         return self.values.shape[0]
 
     @property
     def count(self) -> int:
-        """How many pictures there are: what speed is told in."""
-        return self.rows
+        """The number of images, by which throughput is measured."""
+        return self.batch_size
 
 
 @dataclass(frozen=True)
 class Target:
-    """What is to be predicted. Weights are known before the forward pass, and so are the counts."""
+    """What is predicted, with weights that are known before the forward pass; so are the counts of the loss."""
 
     values: Array
     weight: Array  # 0 = not predicted
-    place: Array | None = None  # where in its split each value stands
+    positions: Array | None = None  # of each value in its split
 
 
 @dataclass(frozen=True)
 class Batch:
-    """Streams in, targets out, and where in the data this is."""
+    """Input streams by name, targets by name, and the position in the data."""
 
     streams: Mapping[str, Tokens | Pixels]
     targets: Mapping[str, Target]
-    at: Cursor = Cursor()
-    fresh: bool = True  # False: row i goes on where row i of the batch before stopped (truncated BPTT)
+    cursor: Cursor = Cursor()
+    reset_state: bool = True  # False: sequence i continues sequence i of the previous batch (truncated BPTT)
 
-    def over(self, change: Callable[[Any], Any]) -> Batch:
-        """The same batch with `change` applied to every array."""
-        streams = {name: _over_arrays(stream, change) for name, stream in self.streams.items()}
-        targets = {name: _over_arrays(target, change) for name, target in self.targets.items()}
+    def map(self, function: Callable[[Any], Any]) -> Batch:
+        """The same batch with `function` applied to every array."""
+        streams = {name: _map_arrays(stream, function) for name, stream in self.streams.items()}
+        targets = {name: _map_arrays(target, function) for name, target in self.targets.items()}
         return replace(self, streams=streams, targets=targets)
 
     def to(self, device: torch.device | str = "cpu") -> Batch:
         """The same batch as torch tensors."""
         import torch
 
-        return self.over(lambda array: torch.as_tensor(array).to(device))
+        return self.map(lambda array: torch.as_tensor(array).to(device))
 
-    def rows(self, start: int, stop: int) -> Batch:
-        """Some rows of the batch: one rank's share, or a micro-batch."""
-        return self.over(lambda array: array[start:stop])
+    def slice_batch(self, start: int, stop: int) -> Batch:
+        """The sequences `start` to `stop`: a micro-batch, or one rank's part."""
+        return self.map(lambda array: array[start:stop])
 
-    def columns(self, start: int, stop: int) -> Batch:
-        """A stretch of time."""
-        return self.over(lambda array: array[:, start:stop])
+    def slice_time(self, start: int, stop: int) -> Batch:
+        """The time steps `start` to `stop`."""
+        return self.map(lambda array: array[:, start:stop])
 
     @property
     def size(self) -> int:
-        """How many rows there are."""
-        return next(iter(self.streams.values())).rows
+        """The batch size."""
+        return next(iter(self.streams.values())).batch_size
 
     @property
-    def tokens(self) -> int:
-        """How many real tokens there are, or pictures."""
+    def token_count(self) -> int:
+        """The number of tokens without padding, or of images."""
         return sum(stream.count for stream in self.streams.values())
 
 
 @dataclass(frozen=True)
 class State:
-    """What a model carries from one segment or step to the next. Every tensor has its rows first."""
+    """What a model carries from one segment or decoding step to the next; tensors have the batch as first dimension."""
 
-    source: Mapping[str, Tensor]  # a row per input: encoder memory
-    live: Mapping[str, Tensor]  # a row per hypothesis: recurrent states, caches, coverage
+    source: Mapping[str, Tensor]  # one entry per input: encoder outputs
+    live: Mapping[str, Tensor]  # one entry per hypothesis: recurrent states, KV cache, coverage
 
-    def pick(self, parents: Tensor) -> State:
-        """The hypotheses that go on, in their new order."""
-        rows = len(next(iter(self.live.values()), parents))
-        if len(parents) == rows and parents.tolist() == list(range(rows)):
-            return self  # all of them as they were: caches are large
+    def reorder(self, parents: Tensor) -> State:
+        """The hypotheses of these parents, in this order, after a step of beam search."""
+        count = len(next(iter(self.live.values()), parents))
+        if len(parents) == count and parents.tolist() == list(range(count)):
+            return self  # unchanged: do not copy large caches
         return replace(self, live={k: v.index_select(0, parents) for k, v in self.live.items()})
 
-    def keep(self, inputs: Tensor) -> State:
-        """The inputs that are not finished."""
+    def select_inputs(self, inputs: Tensor) -> State:
+        """These inputs alone, when others are finished."""
         return replace(self, source={k: v.index_select(0, inputs) for k, v in self.source.items()})
 
     def detach(self) -> State:
-        """The same values, cut from the graph that made them (truncated BPTT)."""
-        return self.over(lambda tensor: tensor.detach())
+        """The same values, detached from the autograd graph (truncated BPTT)."""
+        return self.map(lambda tensor: tensor.detach())
 
-    def over(self, change: Callable[[Tensor], Tensor]) -> State:
-        """The same state with `change` applied to every tensor."""
-        return State(*({k: change(v) for k, v in part.items()} for part in (self.source, self.live)))
+    def map(self, function: Callable[[Tensor], Tensor]) -> State:
+        """The same state with `function` applied to every tensor."""
+        return State(*({k: function(v) for k, v in part.items()} for part in (self.source, self.live)))
 
 
-ALIGNMENT = "alignment"  # in a state's `live`, where its stepper looks at a source: (rows, source length)
+ALIGNMENT = "alignment"  # attention weights over the source in `State.live`, if the stepper has any: (batch, source)
 
 
 class Encoded(NamedTuple):
-    """What a backbone returns."""
+    """The output of a backbone."""
 
-    states: Tensor  # (batch, time, width)
+    states: Tensor  # hidden states (batch, time, width)
     mask: Tensor  # (batch, time)
-    layers: tuple[Tensor, ...] = ()  # on request
+    layers: tuple[Tensor, ...] = ()  # hidden states of each layer, on request
     state: State | None = None  # carried to the next segment or step
-    alignment: Tensor | None = None  # (batch, time, source): how much each token of a source was looked at
+    alignment: Tensor | None = None  # attention weights over the source (batch, time, source)
 
 
 class Term(NamedTuple):
-    """A term of the loss, sum and count apart, so that micro-batches and ranks divide once, rightly."""
+    """A term of the loss with separate sum and count, so that the mean over micro-batches and ranks is exact."""
 
     name: str
     sum: Tensor
@@ -168,12 +172,12 @@ class Term(NamedTuple):
 
 
 class Stepper(Protocol):
-    """All that step-wise decoding knows of a model. Log-probabilities, since n-grams and ensembles have no logits."""
+    """The interface of step-wise decoding; log-probabilities, since n-gram models and ensembles have no logits."""
 
-    size: int  # of a row of log-probabilities
+    size: int  # of the distribution: the vocabulary, or more with copying
 
     def start(self, batch: Batch) -> State:
-        """The state after the prompts (all of one length) but for their last token."""
+        """The state after the prompts (all of one length) without their last token."""
 
     def step(self, last: Tensor, state: State) -> tuple[Tensor, State]:
-        """Read one token per row; return log-probabilities of the next (rows, size) and the new state."""
+        """Feed one token per hypothesis; return log-probabilities of the next token (batch, size) and the new state."""

@@ -1,4 +1,4 @@
-"""What the tests of the command line share: a small text, a small model, and how an ending is judged."""
+"""Shared by the tests of the command line: a small text, a small model, assertions on the outcome of a command."""
 
 from __future__ import annotations
 
@@ -7,14 +7,14 @@ from typing import NamedTuple
 
 TEXT = "".join(f"{' '.join(str(n * m % 97) for m in range(12))}\n" for n in range(60))
 SMALL = {
-    "tokenizer.model": "byte", "backbone.width": 16, "batching.rows": 4, "batching.length": 8,
-    "train.budget": "6 steps", "train.evaluate": 3, "train.save": 3, "train.threads": 1,
+    "tokenizer.model": "byte", "backbone.width": 16, "batching.batch_size": 4, "batching.length": 8,
+    "train.budget": "6 steps", "train.evaluate_every": 3, "train.checkpoint_every": 3, "train.threads": 1,
 }  # fmt: skip
 OPTIONS = [word for key, value in SMALL.items() for word in ("--set", f"{key}={value}")]
 
 
 class Outcome(NamedTuple):
-    """How a command ended."""
+    """Exit code and output of a command."""
 
     code: int
     out: str
@@ -27,16 +27,16 @@ def outcome(run: Path) -> dict[str, bytes]:
     return {str(path.relative_to(run)): path.read_bytes() for path in paths}
 
 
-def assert_refused(found: Outcome, *parts: object) -> None:
-    """Exit code 2 and one line, in which these parts stand."""
-    assert found.code == 2, found
-    assert found.err.startswith("firth: ") and found.err.count("\n") == 1 and found.err.endswith("\n"), found.err
-    assert "Traceback" not in found.err and found.out == ""
+def assert_refused(result: Outcome, *parts: object) -> None:
+    """Exit code 2 and one line that contains these parts."""
+    assert result.code == 2, result
+    assert result.err.startswith("firth: ") and result.err.count("\n") == 1 and result.err.endswith("\n"), result.err
+    assert "Traceback" not in result.err and result.out == ""
     for part in parts:
-        assert str(part) in found.err
+        assert str(part) in result.err
 
 
-def assert_done(found: Outcome) -> Outcome:
-    """Exit code 0 and no complaint."""
-    assert found.code == 0 and "firth:" not in found.err, found
-    return found
+def assert_done(result: Outcome) -> Outcome:
+    """Exit code 0 and no error message."""
+    assert result.code == 0 and "firth:" not in result.err, result
+    return result

@@ -12,7 +12,7 @@ from cli_samples import OPTIONS, SMALL, TEXT, Outcome
 
 @pytest.fixture
 def command(monkeypatch, capsys):
-    """A function that calls `firth` with these arguments and says how it ended."""
+    """A function that calls `firth` with these arguments and returns the outcome."""
     from firth.cli.main import run
 
     def call(*arguments: object, stdin: bytes = b"") -> Outcome:
@@ -36,7 +36,7 @@ def corpus(tmp_path_factory):
 
 @pytest.fixture
 def training(corpus):
-    """The words that train a small model on the corpus, but for --out."""
+    """The arguments that train a small model on the corpus, without --out."""
     return ["train", "lstm-lm:tiny", "--text", corpus, "--quiet", *OPTIONS]
 
 
@@ -52,5 +52,5 @@ def trained(corpus, tmp_path_factory):
 
 @pytest.fixture
 def run(trained, tmp_path):
-    """A copy of the finished run, to be spoiled."""
+    """A copy of the finished run, to be changed."""
     return shutil.copytree(trained, tmp_path / "run")

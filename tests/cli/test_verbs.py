@@ -15,7 +15,7 @@ from cli_samples import OPTIONS, SMALL, TEXT, assert_done, outcome
 
 import firth
 from firth.errors import FirthError
-from firth.runs import checkpoints
+from firth.runs import checkpoint_folders
 
 # --- presets ------------------------------------------------------------------------------------------------------
 
@@ -31,11 +31,11 @@ def test_presets_lists_every_preset(command):
 
 @pytest.mark.parametrize("name", ["lstm-lm", "lstm-lm:medium"])
 def test_a_preset_as_toml_is_the_preset(command, tmp_path, name):
-    from firth.api import choose
+    from firth.api import resolve_config
 
     path = tmp_path / "recipe.toml"
     path.write_text(assert_done(command("presets", name)).out)
-    assert choose(str(path)) == choose(name)
+    assert resolve_config(str(path)) == resolve_config(name)
     assert json.loads(assert_done(command("presets", name, "--json")).out) == tomllib.loads(path.read_text())
 
 
@@ -81,12 +81,12 @@ def test_a_plan_writes_no_run_folder(command, training, tmp_path):
 
 def test_a_plan_tells_what_bf16_would_take_where_the_processor_has_it(command, training, monkeypatch):
     for has in (True, False):
-        monkeypatch.setattr("firth.training.devices.has_bf16", lambda has=has: has)
+        monkeypatch.setattr("firth.training.device.has_bf16", lambda has=has: has)
         found = assert_done(command(*training, "--plan"))
         assert ("or          6 steps in about" in found.out) == has
         plan = json.loads(assert_done(command(*training, "--plan", "--json")).out)
         assert (plan["in_bf16"] is not None) == has
-    monkeypatch.setattr("firth.training.devices.has_bf16", lambda: True)
+    monkeypatch.setattr("firth.training.device.has_bf16", lambda: True)
     assert "--precision" not in assert_done(command(*training, "--precision", "bf16", "--plan")).out
 
 
@@ -102,7 +102,8 @@ def test_a_recipe_trains_the_same_as_its_options(command, trained, corpus, tmp_p
     path = tmp_path / "recipe.toml"
     path.write_text(
         f'preset = "lstm-lm:tiny"\n[data]\ntext = ["{corpus}"]\n[tokenizer]\nmodel = "byte"\n[backbone]\nwidth = 16\n'
-        '[batching]\nrows = 4\nlength = 8\n[train]\nbudget = "6 steps"\nevaluate = 3\nsave = 3\nthreads = 1\n'
+        '[batching]\nbatch_size = 4\nlength = 8\n[train]\nbudget = "6 steps"\n'
+        "evaluate_every = 3\ncheckpoint_every = 3\nthreads = 1\n"
     )
     assert_done(command("train", path, "--out", tmp_path / "out", "--quiet"))
     assert outcome(tmp_path / "out") == outcome(trained)
@@ -141,7 +142,7 @@ def test_an_unfinished_run_is_continued_by_its_folder_or_by_the_same_command(com
     for path in (run / "state/step-000006").iterdir():
         path.unlink()
     (run / "model.safetensors").unlink()
-    assert checkpoints.newest(run) == run / "state/step-000003"
+    assert checkpoint_folders.newest_checkpoint(run) == run / "state/step-000003"
     assert_done(command("train", run, "--quiet") if again == "run" else command(*training, "--out", run))
     assert outcome(run) == outcome(trained)
 
@@ -154,7 +155,7 @@ def test_a_finished_run_stays_as_it_is(command, training, trained, run, again):
 
 @pytest.mark.parametrize(("number", "code"), [(signal.SIGTERM, 143), (signal.SIGINT, 130)])
 def test_a_signal_saves_says_how_to_go_on_and_costs_nothing(command, corpus, tmp_path, number, code):
-    settings = {**SMALL, "train.budget": "120 steps", "train.evaluate": 60, "train.save": 60}
+    settings = {**SMALL, "train.budget": "120 steps", "train.evaluate_every": 60, "train.checkpoint_every": 60}
     options = [word for key, value in settings.items() for word in ("--set", f"{key}={value}")]
     words = ["train", "lstm-lm:tiny", "--text", str(corpus), *options]
     out, whole = tmp_path / "out", tmp_path / "whole"
@@ -166,9 +167,9 @@ def test_a_signal_saves_says_how_to_go_on_and_costs_nothing(command, corpus, tmp
     process.send_signal(number)
     err = process.communicate()[1]
     assert process.returncode == code
-    step = int(checkpoints.newest(out).name.removeprefix("step-"))
+    step = int(checkpoint_folders.newest_checkpoint(out).name.removeprefix("step-"))
     assert 5 <= step < 120
-    assert err == f"firth: stopped and saved at step {step}; continue with: firth train {out}\n"
+    assert err == f"firth: stopped and saved at step {step}; resume with: firth train {out}\n"
     assert f"open, step {step} of 120" in assert_done(command("info", out)).out
     assert_done(command("train", out, "--quiet"))
     assert_done(command(*words, "--out", whole, "--quiet"))
@@ -206,20 +207,22 @@ def test_eval_of_a_text_is_the_score_of_its_documents(command, run, tmp_path):
 
 
 def test_the_same_seed_gives_the_same_text(command, trained):
-    words = ["run", trained, "1 2", "--length", 12, "--json"]
+    words = ["run", trained, "1 2", "--max-length", 12, "--json"]
     texts = [json.loads(assert_done(command(*words, "--seed", seed)).out)["texts"] for seed in (7, 7, 8)]
     assert texts[0] == texts[1] != texts[2]
     assert all(text.startswith("1 2") for found in texts for text in found)
 
 
 def test_temperature_zero_does_not_depend_on_the_seed(command, trained):
-    found = {command("run", trained, "1 2", "--length", 9, "--temperature", 0, "--seed", seed).out for seed in (1, 2)}
-    found |= {command("run", trained, "1 2", "--length", 9, "--top-k", 1, "--seed", 3).out}
+    found = {
+        command("run", trained, "1 2", "--max-length", 9, "--temperature", 0, "--seed", seed).out for seed in (1, 2)
+    }
+    found |= {command("run", trained, "1 2", "--max-length", 9, "--top-k", 1, "--seed", 3).out}
     assert len(found) == 1
 
 
 def test_several_continuations_are_told_apart(command, trained):
-    words = ["run", trained, "1 2", "--count", 3, "--length", 5, "--top-p", 0.9]
+    words = ["run", trained, "1 2", "--count", 3, "--max-length", 5, "--top-p", 0.9]
     assert len(json.loads(assert_done(command(*words, "--json")).out)["texts"]) == 3
     assert assert_done(command(*words)).out.count("\n---\n") == 2
 
@@ -240,7 +243,7 @@ def test_a_prefix_is_at_least_as_probable_as_the_whole(command, trained):
 
 
 def test_each_line_of_standard_input_is_a_prompt(command, trained):
-    found = assert_done(command("run", trained, "-", "--length", 3, "--json", stdin=b"1 2\n3 4\n")).out
+    found = assert_done(command("run", trained, "-", "--max-length", 3, "--json", stdin=b"1 2\n3 4\n")).out
     assert [json.loads(line)["input"] for line in found.splitlines()] == ["1 2", "3 4"]
 
 
@@ -281,17 +284,17 @@ def test_compare_warns_where_scores_cannot_be_compared(command, training, traine
 @pytest.mark.parametrize("model", ["char", "byte", "word", "bpe", "byte-bpe", "wordpiece", "unigram"])
 def test_a_tokenizer_goes_there_and_back(command, corpus, tmp_path, model):
     path = tmp_path / "tokenizer.json"
-    said = assert_done(command("tokenizer", "train", path, "--text", corpus, "--model", model, "--size", 300)).out
+    said = assert_done(command("tokenizer", "train", path, "--text", corpus, "--model", model, "--vocab-size", 300)).out
     assert said.startswith(f"{path}: ")
     encoded = json.loads(assert_done(command("tokenizer", "encode", path, "12 34", "--json")).out)
-    assert set(encoded) == {"ids", "pieces", "offsets"} and encoded["offsets"][-1][1] == 5
+    assert set(encoded) == {"ids", "tokens", "offsets"} and encoded["offsets"][-1][1] == 5
     ids = assert_done(command("tokenizer", "encode", path, "12 34")).out
     assert ids == f"{' '.join(map(str, encoded['ids']))}\n"
-    pieces = assert_done(command("tokenizer", "encode", path, "--pieces", "12 34")).out
-    assert pieces == f"{' '.join(encoded['pieces'])}\n"
+    tokens = assert_done(command("tokenizer", "encode", path, "--tokens", "12 34")).out
+    assert tokens == f"{' '.join(encoded['tokens'])}\n"
     assert assert_done(command("tokenizer", "decode", path, ids.strip())).out == "12 34\n"
     about = json.loads(assert_done(command("tokenizer", "info", path, "--text", corpus, "--json")).out)
-    assert about["kind"] == model and about["unknown_share"] == 0.0 and about["sample"] == str(corpus)
+    assert about["kind"] == model and about["unknown_fraction"] == 0.0 and about["sample"] == str(corpus)
     assert "characters per token" in assert_done(command("tokenizer", "info", path, "--text", corpus)).out
 
 
@@ -323,7 +326,9 @@ def test_python_trains_from_an_iterator_and_loads_what_it_trained(tmp_path):
     model = firth.train("lstm-lm:tiny", text=documents, out=tmp_path / "run", settings=SMALL, width=8, seed=3)
     assert next(documents, None) is None and model.config.backbone.width == 16 and model.config.seed == 3
     again = firth.load(tmp_path / "run")
-    assert again.perplexity() == model.perplexity() and again.generate("1", length=9) == model.generate("1", length=9)
+    assert again.perplexity() == model.perplexity() and again.generate("1", max_length=9) == model.generate(
+        "1", max_length=9
+    )
     assert again.evaluate(["1 2 3"]) == model.evaluate(["1 2 3"]) and again.score(["1 2"]) == model.score(["1 2"])
     assert sum(again.token_scores(["1 2"])[0]) == pytest.approx(again.score(["1 2"])[0])
     before = outcome(tmp_path / "run")
@@ -332,9 +337,9 @@ def test_python_trains_from_an_iterator_and_loads_what_it_trained(tmp_path):
 
 
 def test_python_plans(corpus):
-    from firth.api import choose
+    from firth.api import resolve_config
 
-    choice = choose("lstm-lm:tiny", [f"{key}={value}" for key, value in {**SMALL, "data.text": corpus}.items()])
+    choice = resolve_config("lstm-lm:tiny", [f"{key}={value}" for key, value in {**SMALL, "data.text": corpus}.items()])
     assert firth.plan(choice).steps == 6
 
 

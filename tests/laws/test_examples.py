@@ -7,13 +7,14 @@ import pytest
 import torch
 from torch import nn
 
-from firth.build import build
-from firth.config.schema import Bucketed, Contiguous, Neural, Optimizer, Recurrent, TokenInput
-from firth.data.batching import batches
-from firth.data.cache import Split, Tally
+from firth.config import schema
+from firth.config.schema import Bucketed, Contiguous, Neural, Recurrent, TokenInput
+from firth.datasets.collators.batches import make_batches
+from firth.datasets.token_cache import Split, Tally
+from firth.models.build import build
 from firth.nn.recurrent import RecurrentLayers
-from firth.text.special import Special
-from firth.training.optim import Optim
+from firth.tokenizers.special_tokens import SpecialTokens
+from firth.training.optimizer import Optimizer
 
 
 def test_padding_comes_after_the_end_and_is_not_predicted():
@@ -21,7 +22,9 @@ def test_padding_comes_after_the_end_and_is_not_predicted():
     first, second = [167, 137, 5141, 78, 77, 4561, 13], [55, 744, 21, 44, 324, 879, 13596, 7]
     ids = np.array([*first, 1, *second, 1])
     split = Split("train", "", ids, np.array([0, 8, 17]), Tally(2, 17, 0, ()))
-    (batch,) = batches(Bucketed(tokens=100, length=20), split, Special(pad=2, start=0, end=1), 1).once()
+    (batch,) = make_batches(
+        Bucketed(tokens_per_batch=100, length=20), split, SpecialTokens(pad=2, start=0, end=1), 1
+    ).evaluation_batches()
     inputs, target = batch.streams["text"].ids, batch.targets["text"]
     assert [0, *first, 1, 2] == [*inputs[0][:8], *target.values[0][7:]]  # S1 as printed: inputs, then the target's tail
     assert inputs[1].tolist() == [0, *second]
@@ -48,28 +51,32 @@ def test_shapes_of_a_stacked_lstm():
 def test_clipping_shrinks_a_long_gradient_and_leaves_a_short_one(limit, expected):
     weight = nn.Parameter(torch.zeros(2))
     weight.grad = torch.tensor([3.0, 4.0])
-    norm = Optim(Optimizer(name="sgd", rate=1.0, clip=limit), [("weight", weight)]).step(1.0)
+    norm = Optimizer(schema.Optimizer(name="sgd", learning_rate=1.0, gradient_clip=limit), [("weight", weight)]).step(
+        1.0
+    )
     assert norm == pytest.approx(5.0)
     assert (-weight.detach()).tolist() == pytest.approx(expected)
 
 
-def test_hello_is_learned_beyond_what_the_last_letter_tells():
-    """h e l l → e l l o: the best bigram model pays log 2 / 2 nats per letter, a recurrent model approaches 0."""
+def test_hello_is_learned_beyond_what_the_last_character_predicts():
+    """h e l l → e l l o: the best bigram model pays log 2 / 2 nats per character, a recurrent model approaches 0."""
     ids = np.array([7, 8, 9, 9, 10, 3])  # h e l l o [END]
-    special = Special(pad=0, start=2, end=3)
+    special = SpecialTokens(pad=0, start=2, end=3)
     split = Split("train", "", ids, np.array([0, 6]), Tally(1, 6, 0, ()))
-    config = Neural(batching=Contiguous(rows=1, length=6), input=TokenInput(), backbone=Recurrent(width=16, depth=1))
+    config = Neural(
+        batching=Contiguous(batch_size=1, length=6), input=TokenInput(), backbone=Recurrent(width=16, depth=1)
+    )
     system = build(config, 11)
-    optimizer = Optim(Optimizer(rate=0.03), system.named_parameters())
-    (batch,) = batches(Bucketed(tokens=8, length=8), split, special, 1).once()
+    optimizer = Optimizer(schema.Optimizer(learning_rate=0.03), system.named_parameters())
+    (batch,) = make_batches(Bucketed(tokens_per_batch=8, length=8), split, special, 1).evaluation_batches()
     for _ in range(200):
-        optimizer.clear()
+        optimizer.zero_grad()
         (term,), _ = system(batch.to("cpu"))
         (term.sum / term.count).backward()
         optimizer.step(0.03)
     with torch.no_grad():
         encoded = system.encode(batch.to("cpu"))
         scores = system.log_probabilities(encoded.states)[0].gather(-1, torch.tensor(ids)[:, None])
-    letters = -float(scores[1:5].sum()) / 4  # e l l o, given what came before
+    characters = -float(scores[1:5].sum()) / 4  # e l l o, given what came before
     assert math.log(2) / 2 == pytest.approx(0.346574, abs=1e-6)
-    assert letters < 0.05
+    assert characters < 0.05

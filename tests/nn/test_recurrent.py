@@ -11,8 +11,8 @@ from firth.nn.recurrent import RecurrentLayers
 CONFIG = Recurrent(width=6, depth=2)
 
 
-def zeros(rows, config=CONFIG):
-    return {name: torch.zeros(rows, config.depth, config.width) for name in ("hidden", "cell")}
+def zeros(batch_size, config=CONFIG):
+    return {name: torch.zeros(batch_size, config.depth, config.width) for name in ("hidden", "cell")}
 
 
 def test_two_segments_are_one():
@@ -24,7 +24,7 @@ def test_two_segments_are_one():
     torch.testing.assert_close(live, end)
 
 
-def test_rows_are_independent_and_follow_their_own_state():
+def test_sequences_are_independent_and_follow_their_own_state():
     layers, x = RecurrentLayers(CONFIG, 5), torch.randn(4, 3, 5)
     _, live = layers(x, zeros(4))
     order = torch.tensor([2, 0, 3])
@@ -61,8 +61,8 @@ def test_dropout_between_layers_leaves_the_state_of_the_first_layer_alone():
     assert not torch.allclose(first[:, 1], second[:, 1])
 
 
-def test_start_values_are_uniform_within_the_spread():
-    config = Recurrent(width=40, spread=0.05)
+def test_initial_weights_are_uniform_within_the_range():
+    config = Recurrent(width=40, init_range=0.05)
     values = torch.cat([p.detach().flatten() for p in RecurrentLayers(config, 5).parameters()])
     assert values.abs().max() <= 0.05
     assert abs(values.std() - 0.05 / 3**0.5) < 1e-3

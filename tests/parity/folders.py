@@ -6,10 +6,10 @@ import json
 
 import pytest
 import safetensors.torch
-import tokenizers
 
+import tokenizers
 from firth import FirthError
-from firth.interop.reading import fetch
+from firth.interop.importer import load_pretrained
 
 SIZE = 40
 NAMES = ["[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]"]
@@ -38,7 +38,7 @@ def put(folder, tensors):
 
 def refused(folder, *parts):
     with pytest.raises(FirthError) as error:
-        fetch(folder)
+        load_pretrained(folder)
     line = str(error.value)
     assert "\n" not in line
     for part in parts:

@@ -1,26 +1,34 @@
-"""Networks that label texts against Hugging Face's, with the same weights; pooling against a loop."""
+"""Text classifiers against Hugging Face's, with the same weights; pooling against a loop."""
 
 import numpy as np
 import pytest
 import torch
 from copying import put, put_block
 
-from firth.build import build
 from firth.config import schema
-from firth.heads.pooling import pool
+from firth.models.build import build
+from firth.models.heads.pooling import pool
 from firth.types import Batch, Target, Tokens
+from transformer_options import transformer
 
 transformers = pytest.importorskip("transformers")
 
 
 def classifier(pool="first", layer=True, frame="first", **backbone):
-    shape = {"width": 32, "depth": 2, "heads": 4, "sees": "all", "norm_at": "post", "norm_input": True}
+    shape = {
+        "width": 32,
+        "depth": 2,
+        "heads": 4,
+        "mask": "bidirectional",
+        "norm_placement": "post",
+        "norm_embeddings": True,
+    }
     config = schema.Neural(
         data=schema.TaskExamples(),
-        batching=schema.Joined(length=24, frame=frame),
+        batching=schema.SentencePairs(length=24, layout=frame),
         input=schema.TokenInput(segments=2),
-        backbone=schema.Transformer(**{**shape, "epsilon": 1e-12, "activation": "gelu", **backbone}),
-        head=schema.ClassHead(pool=pool, layer=layer, dropout=0.0),
+        backbone=transformer(**{**shape, "epsilon": 1e-12, "activation": "gelu", **backbone}),
+        head=schema.ClassificationHead(pooling=pool, pooler=layer, dropout=0.0),
         objective=schema.Supervised(),
     )
     return build(config, 50, 3).eval()
@@ -35,12 +43,12 @@ def copy_bert(his, mine):
     put(mine.backbone.input_norm, embeddings.LayerNorm)
     for block, layer in zip(mine.backbone.blocks, his.bert.encoder.layer, strict=True):
         put_block(block, layer)
-    put(mine.head.layer, his.bert.pooler.dense)
-    put(mine.head.classify, his.classifier)
+    put(mine.head.pooler, his.bert.pooler.dense)
+    put(mine.head.classifier, his.classifier)
 
 
 @pytest.mark.parametrize("time", [9, 24])
-def test_scores_and_loss_equal_berts(time):
+def test_logits_and_loss_equal_berts(time):
     torch.manual_seed(time)
     config = transformers.BertConfig(
         vocab_size=50, hidden_size=32, num_hidden_layers=2, num_attention_heads=4, intermediate_size=128, num_labels=3,
@@ -54,28 +62,28 @@ def test_scores_and_loss_equal_berts(time):
     ids = torch.randint(7, 50, (4, time))
     mask = torch.arange(time) < torch.tensor([time, time - 3, time - 1, 3])[:, None]
     segment = (torch.arange(time) >= 4).long().expand(4, -1)
-    right = torch.tensor([0, 2, 1, 2])
-    found = his(ids, mask, segment, labels=right)
-    batch = Batch({"text": Tokens(ids, mask, segment=segment)}, {"label": Target(right, torch.ones(4))})
+    target = torch.tensor([0, 2, 1, 2])
+    actual = his(ids, mask, segment, labels=target)
+    batch = Batch({"text": Tokens(ids, mask, segment=segment)}, {"label": Target(target, torch.ones(4))})
     encoded = mine.encode(batch)
-    torch.testing.assert_close(mine.head(encoded.states, encoded.mask), found.logits, atol=1e-5, rtol=1e-5)
-    surprise, hits = mine(batch)[0]
-    torch.testing.assert_close(surprise.sum / surprise.count, found.loss, atol=1e-5, rtol=1e-5)
-    assert (float(hits.sum), hits.weight) == (float((found.logits.argmax(1) == right).sum()), 0.0)
+    torch.testing.assert_close(mine.head(encoded.states, encoded.mask), actual.logits, atol=1e-5, rtol=1e-5)
+    nll, hits = mine(batch)[0]
+    torch.testing.assert_close(nll.sum / nll.count, actual.loss, atol=1e-5, rtol=1e-5)
+    assert (float(hits.sum), hits.weight) == (float((actual.logits.argmax(1) == target).sum()), 0.0)
 
 
-@pytest.mark.parametrize("how", ["first", "mean", "last"])
-def test_pooling_equals_a_loop_over_real_tokens(how):
+@pytest.mark.parametrize("pooling", ["first", "mean", "last"])
+def test_pooling_equals_a_loop_over_real_tokens(pooling):
     states, lengths = torch.randn(4, 7, 5), [7, 1, 4, 6]
     mask = torch.arange(7) < torch.tensor(lengths)[:, None]
-    for row, length, found in zip(states, lengths, pool(states, mask, how), strict=True):
+    for row, length, actual in zip(states, lengths, pool(states, mask, pooling), strict=True):
         real = row[:length].numpy()
-        wanted = {"first": real[0], "mean": real.mean(0), "last": real[-1]}[how]
-        np.testing.assert_allclose(found.numpy(), wanted, rtol=1e-5, atol=1e-6)
+        expected = {"first": real[0], "mean": real.mean(0), "last": real[-1]}[pooling]
+        np.testing.assert_allclose(actual.numpy(), expected, rtol=1e-5, atol=1e-6)
 
 
-def test_what_is_said_does_not_depend_on_padding_or_on_other_rows():
-    causal = classifier("last", False, "last", sees="left", norm_at="pre", norm_input=False)
+def test_logits_do_not_depend_on_padding_or_on_other_sequences():
+    causal = classifier("last", False, "last", mask="causal", norm_placement="pre", norm_embeddings=False)
     for system in (classifier("mean"), causal):
         ids, lengths = torch.randint(7, 50, (3, 20)), (20, 5, 11)
         mask = torch.arange(20) < torch.tensor(lengths)[:, None]

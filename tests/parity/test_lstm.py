@@ -7,12 +7,12 @@ import torch
 from torch import nn
 from torch.nn import functional as F
 
-from firth.backbones.recurrent import RecurrentBackbone
 from firth.config import schema
-from firth.heads.language import LanguageHead
-from firth.nn.inputs import TokenEmbedding
+from firth.models.backbones.recurrent import RecurrentBackbone
+from firth.models.heads.lm_head import LMHead
+from firth.models.inputs.token_embedding import TokenEmbedding
 from firth.nn.recurrent import RecurrentLayers
-from firth.objectives.causal import Causal
+from firth.objectives.causal_lm import CausalLM
 from firth.types import Batch, Target, Tokens
 
 VOCABULARY, ROWS, TIME = 50, 4, 7
@@ -27,11 +27,11 @@ def test_layers_take_the_weights_of_torchs_lstm_and_give_its_outputs_and_gradien
     expected, end = peer(x, (hidden, cell))
     states, live = layers(x, {"hidden": hidden.transpose(0, 1), "cell": cell.transpose(0, 1)})
     torch.testing.assert_close(states, expected)
-    found = live["hidden"], live["cell"]
-    torch.testing.assert_close(found, tuple(tensor.transpose(0, 1) for tensor in end))
-    slopes = torch.randn_like(states)
-    expected.backward(slopes)
-    states.backward(slopes)
+    actual = live["hidden"], live["cell"]
+    torch.testing.assert_close(actual, tuple(tensor.transpose(0, 1) for tensor in end))
+    output_gradients = torch.randn_like(states)
+    expected.backward(output_gradients)
+    states.backward(output_gradients)
     for (name, ours), theirs in zip(layers.named_parameters(), peer.parameters(), strict=True):
         torch.testing.assert_close(ours.grad, theirs.grad, msg=name)
 
@@ -44,8 +44,8 @@ def plain_gradients(model: nn.ModuleDict, ids, values, weight):
     tensors = {name: p.detach().clone().requires_grad_() for name, p in model.named_parameters()}
     own = {name.removeprefix("backbone.layers."): t for name, t in tensors.items() if "layers" in name}
     states, _ = torch.func.functional_call(peer, own, F.embedding(ids, tensors["input.weight"]))
-    if "head.project.weight" in tensors:
-        states = F.linear(states, tensors["head.project.weight"])
+    if "head.projection.weight" in tensors:
+        states = F.linear(states, tensors["head.projection.weight"])
     matrix = tensors.get("head.weight", tensors["input.weight"])
     logits = F.linear(states, matrix, tensors["head.bias"])
     losses = F.cross_entropy(logits.flatten(0, 1), values.flatten(), reduction="none")
@@ -58,17 +58,17 @@ def plain_gradients(model: nn.ModuleDict, ids, values, weight):
 def test_the_whole_model_has_the_loss_and_gradients_of_plain_torch(tied, table_width):
     embed = TokenEmbedding(schema.TokenInput(), VOCABULARY, table_width)
     backbone = RecurrentBackbone(schema.Recurrent(width=6), table_width)
-    head = LanguageHead(schema.LanguageHead(tied=tied), VOCABULARY, 6, table_width)
+    head = LMHead(schema.LMHead(tied=tied), VOCABULARY, 6, table_width)
     model = nn.ModuleDict({"input": embed, "backbone": backbone, "head": head})
     ids, values = torch.randint(VOCABULARY, (2, ROWS, TIME))
     weight = torch.randint(2, (ROWS, TIME)).float()
     batch = Batch({"text": Tokens(ids, torch.ones(ROWS, TIME))}, {"text": Target(values, weight)})
     encoded = backbone(embed(batch.streams["text"]), batch.streams["text"])
-    system = SimpleNamespace(encode=lambda *_: encoded, head=head, table=embed.weight)
-    (term,), _ = Causal(schema.Neural(), 6).terms(system, batch, None)
+    system = SimpleNamespace(encode=lambda *_: encoded, head=head, embedding_weight=embed.weight)
+    (term,), _ = CausalLM(schema.Neural(), 6).terms(system, batch, None)
     loss = term.sum / term.count
     loss.backward()
     expected, gradients = plain_gradients(model, ids, values, weight)
     torch.testing.assert_close(loss, expected)
-    found = {name: p.grad for name, p in model.named_parameters()}
-    torch.testing.assert_close(found, gradients)
+    actual = {name: p.grad for name, p in model.named_parameters()}
+    torch.testing.assert_close(actual, gradients)

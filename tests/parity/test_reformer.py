@@ -1,11 +1,12 @@
-"""Reformer against Hugging Face's with the same weights and the same random directions."""
+"""Reformer against Hugging Face's with the same weights and the same random rotations."""
 
 import pytest
 import torch
 
-from firth.build import build
 from firth.config import schema
+from firth.models.build import build
 from firth.types import Batch, Target, Tokens
+from transformer_options import transformer
 
 transformers = pytest.importorskip("transformers")
 KINDS = ("local", "lsh", "lsh", "local")
@@ -26,7 +27,7 @@ def theirs(buckets, kinds, rounds):
         model = transformers.ReformerModelWithLMHead(config).eval()
     for module in model.modules():
         # The score of a token for itself stands for "below all others". Its -1e5 is so far from 0 that sums of
-        # exponents near it, as of a token that sees only itself, are half a percent off in float32.
+        # exponents near it, as of a token that layers only to itself, are half a percent off in float32.
         if hasattr(module, "self_mask_value_float32"):
             module.self_mask_value_float32.fill_(-100.0)
     return model
@@ -34,37 +35,37 @@ def theirs(buckets, kinds, rounds):
 
 def ours(buckets, kinds, rounds):
     buckets = tuple(buckets) if isinstance(buckets, list) else (buckets,)
-    backbone = schema.Transformer(
-        width=32, depth=len(kinds), heads=4, inner=40, activation="relu", positions="axial", attends=kinds,
-        axial=schema.Axial(rows=6, columns=8, width=12), local=schema.Local(chunk=CHUNK), attention_bias=False,
+    backbone = transformer(
+        width=32, depth=len(kinds), heads=4, feedforward_width=40, activation="relu", positions="axial", layers=kinds,
+        axial=schema.AxialPositions(rows=6, columns=8, width=12), local=schema.Local(chunk=CHUNK), attention_bias=False,
         lsh=schema.LSH(rounds=rounds, buckets=buckets, chunk=CHUNK, across=True), residual="reversible", chunk=10,
     )  # fmt: skip
-    head = schema.LanguageHead(tied=False, bias=False)
+    head = schema.LMHead(tied=False, bias=False)
     return build(schema.Neural(batching=schema.Windows(length=LENGTH), backbone=backbone, head=head), 50).eval()
 
 
 def copy(his, mine, kinds):
-    places, backbone = his.reformer.embeddings.position_embeddings.weights, mine.backbone
+    positions, backbone = his.reformer.embeddings.position_embeddings.weights, mine.backbone
     mine.input.weight.copy_(his.reformer.embeddings.word_embeddings.weight)
-    backbone.positions.rows_weight.copy_(places[0][:, 0])
-    backbone.positions.columns_weight.copy_(places[1][0])
+    backbone.positions.rows_weight.copy_(positions[0][:, 0])
+    backbone.positions.columns_weight.copy_(positions[1][0])
     for kind, block, layer in zip(kinds, backbone.blocks, his.reformer.encoder.layers, strict=True):
-        attention, inner = layer.attention.self_attention, block.attention.inner
+        attention, sublayer = layer.attention.self_attention, block.attention.sublayer
         names = ("query_key", "value") if kind == "lsh" else ("query", "key", "value")
-        inner.inputs.weight.copy_(torch.cat([getattr(attention, name).weight for name in names]))
-        inner.output.weight.copy_(layer.attention.output.dense.weight)
+        sublayer.qkv_proj.weight.copy_(torch.cat([getattr(attention, name).weight for name in names]))
+        sublayer.out_proj.weight.copy_(layer.attention.output.dense.weight)
         for part, other in (
-            (block.attention.before, layer.attention.layer_norm),
-            (block.feedforward.before, layer.feed_forward.layer_norm),
-            (block.feedforward.inner.input, layer.feed_forward.dense.dense),
-            (block.feedforward.inner.output, layer.feed_forward.output.dense),
+            (block.attention.pre_norm, layer.attention.layer_norm),
+            (block.feedforward.pre_norm, layer.feed_forward.layer_norm),
+            (block.feedforward.sublayer.up_proj, layer.feed_forward.dense.dense),
+            (block.feedforward.sublayer.down_proj, layer.feed_forward.output.dense),
         ):
             part.weight.copy_(other.weight)
             part.bias.copy_(other.bias)
-        if kind == "lsh":  # the other draws them anew from one seed in every layer
+        if kind == "lsh":  # Hugging Face samples them from one seed in every layer
             with torch.random.fork_rng():
                 torch.manual_seed(SEED)
-                inner.directions.copy_(torch.randn(inner.directions.shape))
+                sublayer.rotations.copy_(torch.randn(sublayer.rotations.shape))
     backbone.norm.weight.copy_(his.reformer.encoder.layer_norm.weight)
     backbone.norm.bias.copy_(his.reformer.encoder.layer_norm.bias)
     mine.head.weight.copy_(his.lm_head.decoder.weight)
@@ -81,11 +82,11 @@ def test_logits_and_loss_equal_hugging_faces(buckets, kinds, rounds, time):
         copy(his, mine, kinds)
         ids = torch.randint(2, 50, (3, time))
         mask = torch.arange(time) < torch.tensor([time, time - 3, time // 2])[:, None]
-        found = his(ids, attention_mask=mask.long()).logits.log_softmax(-1)
+        expected = his(ids, attention_mask=mask.long()).logits.log_softmax(-1)
         text = Tokens(ids, mask)
-        got = mine.log_probabilities(mine.encode(Batch({"text": text}, {})).states)
-        assert found[mask].std() > 0.5
-        torch.testing.assert_close(got[mask], found[mask], atol=1e-5, rtol=1e-5)
+        actual = mine.log_probabilities(mine.encode(Batch({"text": text}, {})).states)
+        assert expected[mask].std() > 0.5
+        torch.testing.assert_close(actual[mask], expected[mask], atol=1e-5, rtol=1e-5)
         whole = Tokens(ids, torch.ones_like(mask))
         weight = torch.ones(3, time)
         weight[:, -1] = 0
@@ -109,15 +110,15 @@ def test_gradients_equal_hugging_faces():
     pairs = [
         (mine.input.weight, his.reformer.embeddings.word_embeddings.weight),
         (mine.backbone.positions.rows_weight, his.reformer.embeddings.position_embeddings.weights[0]),
-        (mine.backbone.blocks[0].feedforward.inner.input.weight, layers[0].feed_forward.dense.dense.weight),
-        (mine.backbone.blocks[3].attention.inner.output.weight, layers[3].attention.output.dense.weight),
-        (mine.backbone.blocks[1].attention.before.weight, layers[1].attention.layer_norm.weight),
+        (mine.backbone.blocks[0].feedforward.sublayer.up_proj.weight, layers[0].feed_forward.dense.dense.weight),
+        (mine.backbone.blocks[3].attention.sublayer.out_proj.weight, layers[3].attention.output.dense.weight),
+        (mine.backbone.blocks[1].attention.pre_norm.weight, layers[1].attention.layer_norm.weight),
     ]
-    shared = mine.backbone.blocks[1].attention.inner.inputs.weight.grad
-    found = layers[1].attention.self_attention
-    torch.testing.assert_close(shared, torch.cat([found.query_key.weight.grad, found.value.weight.grad]), **NEAR)
-    for got, other in pairs:
-        torch.testing.assert_close(got.grad, other.grad.view_as(got), **NEAR)
+    shared = mine.backbone.blocks[1].attention.sublayer.qkv_proj.weight.grad
+    actual = layers[1].attention.self_attention
+    torch.testing.assert_close(shared, torch.cat([actual.query_key.weight.grad, actual.value.weight.grad]), **NEAR)
+    for parameter, other in pairs:
+        torch.testing.assert_close(parameter.grad, other.grad.view_as(parameter), **NEAR)
 
 
 NEAR = {"atol": 1e-5, "rtol": 1e-4}

@@ -1,4 +1,4 @@
-"""Transformer-XL and Shortformer against dense references written from their papers, one query and key at a time.
+"""Transformer-XL and Shortformer against dense references after their papers, one query and key at a time.
 
 There is no public reference class to compare with. The references share the weights, and nothing else, with firth."""
 
@@ -8,26 +8,27 @@ import pytest
 import torch
 from torch.nn import functional as F
 
-from firth.build import build
 from firth.config import schema
+from firth.models.build import build
 from firth.types import Batch, Target, Tokens
+from transformer_options import transformer
 
 WIDTH, HEADS, VOCABULARY, LENGTH = 16, 2, 40, 5
 HEAD = WIDTH // HEADS
-XL = {"norm_at": "post", "positions": "xl", "activation": "relu", "attention_bias": False}
-SHORTFORMER = {"norm_at": "pre", "positions": "infused", "activation": "relu"}
+XL = {"norm_placement": "post", "positions": "xl", "activation": "relu", "attention_bias": False}
+SHORTFORMER = {"norm_placement": "pre", "positions": "infused", "activation": "relu"}
 
 
 def system(options, memory):
     config = schema.Neural(
         batching=schema.Contiguous(length=LENGTH),
-        backbone=schema.Transformer(width=WIDTH, depth=2, heads=HEADS, spread=0.3, memory=memory, **options),
+        backbone=transformer(width=WIDTH, depth=2, heads=HEADS, init_std=0.3, memory=memory, **options),
     )
-    found = build(config, VOCABULARY).eval().double()
+    actual = build(config, VOCABULARY).eval().double()
     with torch.no_grad():
-        for parameter in found.parameters():  # zeros and ones would hide mistakes
+        for parameter in actual.parameters():  # zeros and ones would hide mistakes
             parameter.add_(0.1 * torch.randn_like(parameter))
-    return found
+    return actual
 
 
 def batch(ids):
@@ -41,15 +42,15 @@ def halves(distance):
     return torch.tensor([math.sin(a) for a in angles] + [math.cos(a) for a in angles], dtype=torch.double)
 
 
-def in_turns(place):
+def in_turns(position):
     """p of Vaswani et al.: sine and cosine in turns."""
-    angles = [place / 10_000 ** (2 * i / WIDTH) for i in range(WIDTH // 2)]
+    angles = [position / 10_000 ** (2 * i / WIDTH) for i in range(WIDTH // 2)]
     return torch.tensor([wave for a in angles for wave in (math.sin(a), math.cos(a))], dtype=torch.double)
 
 
 def parts(block):
     """W of queries, keys and values with their biases."""
-    inputs = block.attention.inner.inputs
+    inputs = block.attention.sublayer.qkv_proj
     weights = inputs.weight.chunk(3)
     biases = inputs.bias.chunk(3) if inputs.bias is not None else (torch.zeros(WIDTH, dtype=torch.double),) * 3
     return list(zip(weights, biases, strict=True))
@@ -60,9 +61,9 @@ def mean(scores, values):
 
 
 def xl_attention(block, x, past):
-    """A of Dai et al., equation by equation, for one row: x (time, width) after past (memory, width)."""
+    """A of Dai et al., equation by equation, for one sequence: x (time, width) after past (memory, width)."""
     (wq, _), (wk, _), (wv, _) = parts(block)
-    relation, every = block.attention.inner.relation, torch.cat([past, x])
+    relation, every = block.attention.sublayer.position_encoding, torch.cat([past, x])
     rows = []
     for i in range(len(x)):
         here, heads = len(past) + i, []
@@ -70,18 +71,18 @@ def xl_attention(block, x, past):
             part = slice(h * HEAD, (h + 1) * HEAD)
             u, v, wr = relation.content_bias[h], relation.distance_bias[h], relation.distance.weight[part]
             q = wq[part] @ x[i]
-            seen = range(here + 1)
+            mask = range(here + 1)
             scores = []
-            for j in seen:
+            for j in mask:
                 k, r = wk[part] @ every[j], wr @ halves(here - j)
                 scores.append((q @ k + q @ r + u @ k + v @ r) / math.sqrt(HEAD))
-            heads.append(mean(scores, [wv[part] @ every[j] for j in seen]))
+            heads.append(mean(scores, [wv[part] @ every[j] for j in mask]))
         rows.append(torch.cat(heads))
-    return torch.stack(rows) @ block.attention.inner.output.weight.T
+    return torch.stack(rows) @ block.attention.sublayer.out_proj.weight.T
 
 
 def infused_attention(block, x, past):
-    """Press et al.: places, counted from the start of the memory, are added to queries and keys only."""
+    """Press et al.: positions, counted from the start of the memory, are added to queries and keys only."""
     (wq, bq), (wk, bk), (wv, bv) = parts(block)
     every, rows = torch.cat([past, x]), []
     for i in range(len(x)):
@@ -89,17 +90,18 @@ def infused_attention(block, x, past):
         for h in range(HEADS):
             part = slice(h * HEAD, (h + 1) * HEAD)
             q = wq[part] @ (x[i] + in_turns(here)) + bq[part]
-            seen = range(here + 1)
-            scores = [q @ (wk[part] @ (every[j] + in_turns(j)) + bk[part]) / math.sqrt(HEAD) for j in seen]
-            heads.append(mean(scores, [wv[part] @ every[j] + bv[part] for j in seen]))
+            mask = range(here + 1)
+            scores = [q @ (wk[part] @ (every[j] + in_turns(j)) + bk[part]) / math.sqrt(HEAD) for j in mask]
+            heads.append(mean(scores, [wv[part] @ every[j] + bv[part] for j in mask]))
         rows.append(torch.cat(heads))
-    output = block.attention.inner.output
+    output = block.attention.sublayer.out_proj
     return torch.stack(rows) @ output.weight.T + output.bias
 
 
 def feedforward(block, x):
-    inner = block.feedforward.inner
-    return F.relu(x @ inner.input.weight.T + inner.input.bias) @ inner.output.weight.T + inner.output.bias
+    layer = block.feedforward.sublayer
+    hidden = F.relu(x @ layer.up_proj.weight.T + layer.up_proj.bias)
+    return hidden @ layer.down_proj.weight.T + layer.down_proj.bias
 
 
 def normed(norm, x):
@@ -108,18 +110,18 @@ def normed(norm, x):
 
 
 def xl_layer(block, x, past):
-    x = normed(block.attention.sum, x + xl_attention(block, x, past))
-    return normed(block.feedforward.sum, x + feedforward(block, x))
+    x = normed(block.attention.post_norm, x + xl_attention(block, x, past))
+    return normed(block.feedforward.post_norm, x + feedforward(block, x))
 
 
 def shortformer_layer(block, x, past):
-    before = block.attention.before
+    before = block.attention.pre_norm
     x = x + infused_attention(block, normed(before, x), normed(before, past))
-    return x + feedforward(block, normed(block.feedforward.before, x))
+    return x + feedforward(block, normed(block.feedforward.pre_norm, x))
 
 
 def reference(model, ids, layer, memory):
-    """The loss of the last of several segments of one row, of which only the states of those before it are kept:
+    """The loss of the last of several segments of one sequence, of which only the states of those before it are kept:
     detached, and projected by the layers anew."""
     past = [torch.zeros(0, WIDTH, dtype=torch.double)] * 2
     for start in range(0, len(ids) - 1, LENGTH):
@@ -144,9 +146,9 @@ def test_values_and_gradients_are_the_references(options, layer, memory):
     state = None
     for start in range(0, 3 * LENGTH, LENGTH):
         (term,), state = model(batch(ids[:, start : start + LENGTH + 1]), state and state.detach())
-    wanted = sum(reference(model, row, layer, memory) for row in ids)
-    torch.testing.assert_close(term.sum, wanted, atol=1e-5, rtol=1e-6)
+    expected = sum(reference(model, row, layer, memory) for row in ids)
+    torch.testing.assert_close(term.sum, expected, atol=1e-5, rtol=1e-6)
     names, parameters = zip(*model.named_parameters(), strict=True)
-    found = torch.autograd.grad(term.sum, parameters)
-    for name, mine, other in zip(names, found, torch.autograd.grad(wanted, parameters), strict=True):
+    actual = torch.autograd.grad(term.sum, parameters)
+    for name, mine, other in zip(names, actual, torch.autograd.grad(expected, parameters), strict=True):
         torch.testing.assert_close(mine, other, atol=1e-5, rtol=1e-5, msg=lambda text, name=name: f"{name}: {text}")

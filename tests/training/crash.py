@@ -1,6 +1,6 @@
-"""Runs and kills training processes: forks one per job, so that torch is imported only once.
+"""Runs and kills training processes: forks one per task, so that torch is imported only once.
 
-Reads jobs as JSON lines, answers each with how the process ended. `kill_at` counts the writes, syncs and renames of
+Reads tasks as JSON lines, answers each with how the process ended. `kill_at` counts the writes, syncs and renames of
 the run folder (in thousandths of a second if `timed`); the process kills itself there, or its parent does.
 """
 
@@ -18,7 +18,7 @@ import torch  # noqa: F401 - imported before the fork, used after it
 import firth
 import firth.families.neural
 import firth.training.loop
-from firth.runs import checkpoints, files
+from firth.runs import atomic_files, checkpoint_folders
 
 
 def count_operations(kill_at: int, when: str) -> list[int]:
@@ -38,44 +38,44 @@ def count_operations(kill_at: int, when: str) -> list[int]:
         return run
 
     for name in ("write", "sync", "rename"):
-        setattr(files, name, wrapped(getattr(files, name)))
+        setattr(atomic_files, name, wrapped(getattr(atomic_files, name)))
     return done
 
 
-def note_spans(done: list[int]) -> dict[str, int]:
-    """Note after how many operations the checkpoint of each step is finished."""
-    spans, save = {}, checkpoints.save
+def record_spans(done: list[int]) -> dict[str, int]:
+    """Record after how many operations the checkpoint of each step is finished."""
+    spans, save = {}, checkpoint_folders.save
 
-    def noted(run, step, contents):
+    def recorded(run, step, contents):
         save(run, step, contents)
         spans[str(step)] = done[0]
 
-    checkpoints.save = noted
+    checkpoint_folders.save = recorded
     return spans
 
 
-def child(job: dict) -> None:
-    """Train, or go on training; leave a note of the operations there were."""
-    timed = job.get("timed", False)
-    done = count_operations(0 if timed else job.get("kill_at", 0), job.get("when", "before"))
-    spans = note_spans(done)
+def child(task: dict) -> None:
+    """Train, or continue training; write the number of file operations."""
+    timed = task.get("timed", False)
+    done = count_operations(0 if timed else task.get("kill_at", 0), task.get("when", "before"))
+    spans = record_spans(done)
     documents = [" ".join(str(n * m % 97) for m in range(40)) for n in range(60)]
-    firth.train("lstm-lm:tiny", text=documents, out=job["out"], settings=job["settings"])
-    Path(job["out"]).with_suffix(".spans").write_text(json.dumps({**spans, "all": done[0]}))
+    firth.train("lstm-lm:tiny", text=documents, out=task["out"], settings=task["settings"])
+    Path(task["out"]).with_suffix(".spans").write_text(json.dumps({**spans, "all": done[0]}))
 
 
-def run(job: dict) -> int:
+def run(task: dict) -> int:
     """Fork, wait, kill if it is due by the clock; the wait status."""
     process = os.fork()
     if process == 0:
         try:
-            child(job)
+            child(task)
         except BaseException as error:
             print(f"{type(error).__name__}: {error}", file=sys.stderr)
             os._exit(1)
         os._exit(0)
-    if job.get("timed"):
-        time.sleep(job["kill_at"] / 1000)
+    if task.get("timed"):
+        time.sleep(task["kill_at"] / 1000)
         os.kill(process, signal.SIGKILL)
     return os.waitpid(process, 0)[1]
 

@@ -14,19 +14,19 @@ import pytest
 SETTINGS = {
     "tokenizer.model": "byte",
     "backbone.width": 16,
-    "batching.rows": 4,
+    "batching.batch_size": 4,
     "batching.length": 8,
     "train.threads": 1,
     "train.budget": "9 steps",
-    "train.evaluate": 3,
-    "train.save": 3,
-    "train.schedule.warmup": 2,
+    "train.evaluate_every": 3,
+    "train.checkpoint_every": 3,
+    "train.schedule.warmup_steps": 2,
 }
 PRECISIONS = ("float32", "bf16")
 
 
 class Harness:
-    """Talks to one crash.py process."""
+    """Controls one crash.py process."""
 
     def __init__(self, root: Path, precision: str) -> None:
         environment = {**os.environ, "FIRTH_CACHE": str(root / "cache")}
@@ -39,9 +39,9 @@ class Harness:
             text=True,
         )
 
-    def run(self, name: str, **job) -> int:
+    def run(self, name: str, **task) -> int:
         """Train in a folder; the wait status of the process that did."""
-        self.process.stdin.write(json.dumps({"out": str(self.root / name), "settings": self.settings, **job}) + "\n")
+        self.process.stdin.write(json.dumps({"out": str(self.root / name), "settings": self.settings, **task}) + "\n")
         self.process.stdin.flush()
         return json.loads(self.process.stdout.readline())["status"]
 
@@ -63,19 +63,19 @@ def outcome(run: Path) -> dict[str, bytes]:
 
 @pytest.fixture(scope="module", params=PRECISIONS)
 def harness(request, tmp_path_factory):
-    made = Harness(tmp_path_factory.mktemp(request.param), request.param)
-    assert made.run("first") == 0  # fills the token cache
+    harness = Harness(tmp_path_factory.mktemp(request.param), request.param)
+    assert harness.run("first") == 0  # fills the token cache
     began = time.monotonic()
-    assert made.run("whole") == 0
-    made.seconds = time.monotonic() - began
-    made.expected = outcome(made.root / "whole")
-    made.spans = json.loads((made.root / "whole.spans").read_text())
-    yield made
-    made.process.stdin.close()
-    made.process.wait(10)
+    assert harness.run("whole") == 0
+    harness.seconds = time.monotonic() - began
+    harness.expected = outcome(harness.root / "whole")
+    harness.spans = json.loads((harness.root / "whole.spans").read_text())
+    yield harness
+    harness.process.stdin.close()
+    harness.process.wait(10)
 
 
-def test_two_whole_runs_end_alike(harness):
+def test_two_whole_runs_end_with_the_same_bytes(harness):
     assert outcome(harness.root / "first") == harness.expected
     assert "state/step-000009/weights.safetensors" in harness.expected
 
@@ -86,16 +86,16 @@ def test_killed_at_every_write_sync_and_rename_of_a_checkpoint(harness, when):
     first, last = harness.spans["3"] + 1, harness.spans["6"]
     assert last - first >= 14  # 4 of the model, 2 each of 4 files, 3 of the folder
     for operation in range(first, last + 1):
-        found = harness.killed_then_resumed(f"{when}-{operation}", kill_at=operation, when=when)
-        assert found == harness.expected, f"killed {when} operation {operation}"
+        result = harness.killed_then_resumed(f"{when}-{operation}", kill_at=operation, when=when)
+        assert result == harness.expected, f"killed {when} operation {operation}"
 
 
 def test_killed_at_random_instants(harness):
-    draw = random.Random(20260101)
+    rng = random.Random(20260101)
     killed = number = 0
     while killed < 25 and number < 100:
         number += 1
-        instant = draw.uniform(0.0, harness.seconds) * 1000
+        instant = rng.uniform(0.0, harness.seconds) * 1000
         killed += harness.run(f"random-{number}", timed=True, kill_at=instant) == signal.SIGKILL
         assert harness.run(f"random-{number}") == 0
         assert outcome(harness.root / f"random-{number}") == harness.expected, f"killed after {instant:.0f} ms"

@@ -9,24 +9,24 @@ import pytest
 import torch
 
 import firth
-from firth.build import build
 from firth.config import override
 from firth.config.schema import Contiguous, Neural, Recurrent, TokenInput, Train
-from firth.data.batching import batches
-from firth.data.cache import Split, Tally
+from firth.datasets.collators.batches import make_batches
+from firth.datasets.token_cache import Split, Tally
 from firth.errors import FirthError
-from firth.runs import checkpoints
+from firth.models.build import build
+from firth.runs import checkpoint_folders
 from firth.runs.progress import Quiet
-from firth.text.special import Special
-from firth.training.devices import Devices, devices
-from firth.training.loop import Evaluation, Job, Trainer, train
+from firth.tokenizers.special_tokens import SpecialTokens
+from firth.training.device import Distributed, training_environment
+from firth.training.loop import Evaluation, Trainer, TrainingTask, train
 
-SPECIAL = Special(pad=0, unknown=1, start=2, end=3, mask=4, cls=5, sep=6)
+SPECIAL = SpecialTokens(pad=0, unknown=1, start=2, end=3, mask=4, cls=5, sep=6)
 CONFIG = Neural(
-    batching=Contiguous(rows=4, length=8),
+    batching=Contiguous(batch_size=4, length=8),
     input=TokenInput(),
     backbone=Recurrent(width=12, depth=2),
-    train=Train(budget="6 steps", evaluate=3, save=3, threads=1),
+    train=Train(budget="6 steps", evaluate_every=3, checkpoint_every=3, threads=1),
 )
 
 
@@ -37,7 +37,7 @@ def text(seed=0, tokens=600):
     return Split("train", "key", ids, starts, Tally(len(starts) - 1, tokens, 0, ()))
 
 
-class Says(Quiet):
+class Recorder(Quiet):
     def __init__(self):
         self.lines = []
 
@@ -45,39 +45,39 @@ class Says(Quiet):
         self.lines.append(line)
 
 
-def job(folder, *settings, evaluate=None, system=None, progress=None):
+def make_task(folder, *settings, evaluate=None, system=None, progress=None):
     config = override(CONFIG, settings)
     folder.mkdir(exist_ok=True)
-    made = batches(config.batching, text(), SPECIAL, config.seed)
+    batches = make_batches(config.batching, text(), SPECIAL, config.seed)
     steps = int(config.train.budget.split()[0])
-    values = evaluate or (lambda: Evaluation(1.0, "perplexity", math.e))
-    return Job(
+    evaluate = evaluate or (lambda: Evaluation(1.0, "perplexity", math.e))
+    return TrainingTask(
         system or build(config, 40),
         config.train,
         steps,
-        made,
-        values,
+        batches,
+        evaluate,
         folder,
         {"config": "", "tokenizers": {}},
         config.seed,
-        Devices(),
-        progress or Says(),
+        Distributed(),
+        progress or Recorder(),
     )
 
 
-def weights(made):
-    return {name: tensor.clone() for name, tensor in made.system.state_dict().items()}
+def weights(task):
+    return {name: tensor.clone() for name, tensor in task.system.state_dict().items()}
 
 
 def trained(folder, *settings, **more):
-    with devices(CONFIG.train):
-        made = job(folder, *settings, **more)
-        position = train(made)
-    return made, position
+    with training_environment(CONFIG.train):
+        task = make_task(folder, *settings, **more)
+        state = train(task)
+    return task, state
 
 
 def test_two_micro_batches_are_one_batch(tmp_path):
-    """Rows of one batch given one after the other, or together: the same step."""
+    """Gradient accumulation: sequences of one batch in two micro-batches, or together, make the same step."""
     whole, _ = trained(tmp_path / "whole", "train.budget=3 steps")
 
     class Halves:
@@ -88,22 +88,22 @@ def test_two_micro_batches_are_one_batch(tmp_path):
             return 2 * self.of.count(epoch)
 
         def batch(self, at):
-            found = self.of.batch(replace(at, index=at.index // 2))
-            half = found.size // 2
-            part = found.rows(0, half) if at.index % 2 == 0 else found.rows(half, found.size)
-            return replace(part, at=at, fresh=True)
+            whole = self.of.batch(replace(at, index=at.index // 2))
+            half = whole.size // 2
+            part = whole.slice_batch(0, half) if at.index % 2 == 0 else whole.slice_batch(half, whole.size)
+            return replace(part, cursor=at, reset_state=True)
 
     class Fresh(Halves):
         def count(self, epoch):
             return self.of.count(epoch)
 
         def batch(self, at):
-            return replace(self.of.batch(at), fresh=True)
+            return replace(self.of.batch(at), reset_state=True)
 
-    with devices(CONFIG.train):
-        one = job(tmp_path / "one", "train.budget=3 steps")
+    with training_environment(CONFIG.train):
+        one = make_task(tmp_path / "one", "train.budget=3 steps")
         train(replace(one, batches=Fresh(one.batches)))
-        two = job(tmp_path / "two", "train.budget=3 steps", "train.accumulate=2")
+        two = make_task(tmp_path / "two", "train.budget=3 steps", "train.gradient_accumulation=2")
         train(replace(two, batches=Halves(two.batches)))
     for name, tensor in weights(one).items():
         assert torch.allclose(tensor, weights(two)[name], atol=1e-6), name
@@ -127,9 +127,7 @@ def test_training_leaves_the_callers_random_state_and_settings_alone(tmp_path):
     assert (torch.get_num_threads(), torch.get_deterministic_debug_mode()) == (threads, mode)
 
 
-def test_the_guard_goes_back_and_halves_the_rate(tmp_path):
-    made = None
-
+def test_the_guard_rolls_back_and_halves_the_learning_rate(tmp_path):
     class Poison(torch.nn.Module):
         """A system whose loss is not a number once, at its fifth step."""
 
@@ -145,18 +143,18 @@ def test_the_guard_goes_back_and_halves_the_rate(tmp_path):
                 terms = [term._replace(sum=term.sum * math.nan) for term in terms]
             return terms, state
 
-    says = Says()
-    with devices(CONFIG.train):
-        made = job(tmp_path / "run", system=Poison(build(CONFIG, 40)), progress=says)
-        position = train(made)
-    assert position.finished and position.step == 6
-    assert position.guard == 0.5
-    assert says.lines == ["step 5: the loss is not a number; back to step 3, on at 0.5 of the rate"]
+    recorder = Recorder()
+    with training_environment(CONFIG.train):
+        task = make_task(tmp_path / "run", system=Poison(build(CONFIG, 40)), progress=recorder)
+        state = train(task)
+    assert state.finished and state.step == 6
+    assert state.guard_factor == 0.5
+    assert recorder.lines == ["step 5: the loss is not a number; back to step 3, on at 0.5 of the learning rate"]
     lines = [json.loads(line) for line in (tmp_path / "run" / "log.jsonl").read_text().splitlines()]
-    rates = {line["step"]: line["rate"] for line in lines if "rate" in line}
-    plain = job(tmp_path / "plain")
+    rates = {line["step"]: line["learning_rate"] for line in lines if "learning_rate" in line}
+    plain = make_task(tmp_path / "plain")
     assert sorted(rates) == [1, 2, 3, 4, 5, 6]
-    assert rates[4] < 0.6 * plain.config.optimizer.rate
+    assert rates[4] < 0.6 * plain.config.optimizer.learning_rate
 
 
 def test_the_guard_gives_up_with_one_line(tmp_path):
@@ -169,7 +167,7 @@ def test_the_guard_gives_up_with_one_line(tmp_path):
             terms, state = self.system(batch, state)
             return [term._replace(sum=term.sum * math.inf) for term in terms], state
 
-    with pytest.raises(FirthError, match=r"the loss is not a number at step 1.*lower train.optimizer.rate"):
+    with pytest.raises(FirthError, match=r"the loss is not a number at step 1.*lower train.optimizer.learning_rate"):
         trained(tmp_path / "run", system=Hopeless(build(CONFIG, 40)))
 
 
@@ -188,59 +186,60 @@ def test_a_ruined_weight_is_not_saved_as_the_last_good_one(tmp_path):
                 self.system.input.weight.data[39] = math.inf  # a token the batch may not even have
             return terms, state
 
-    with devices(CONFIG.train):
-        made = job(tmp_path / "run", system=Ruined(build(CONFIG, 41)))
-        position = train(made)
-    assert position.finished and position.guard == 0.5
-    assert all(bool(p.isfinite().all()) for p in made.system.parameters())
+    with training_environment(CONFIG.train):
+        task = make_task(tmp_path / "run", system=Ruined(build(CONFIG, 41)))
+        state = train(task)
+    assert state.finished and state.guard_factor == 0.5
+    assert all(bool(p.isfinite().all()) for p in task.system.parameters())
 
 
 def test_an_exploding_gradient_does_not_touch_the_weights(tmp_path):
-    with devices(CONFIG.train):
-        made = job(tmp_path / "run")
-        trainer = Trainer(made)
+    with training_environment(CONFIG.train):
+        task = make_task(tmp_path / "run")
+        trainer = Trainer(task)
         trainer.start()
-        before = weights(made)
+        before = weights(task)
         trainer.module.input.weight.register_hook(lambda gradient: gradient * math.inf)
         assert trainer.step(0) is None
         trainer.close()
-    assert all(torch.equal(tensor, weights(made)[name]) for name, tensor in before.items())
-    assert trainer.position.step == 0
+    assert all(torch.equal(tensor, weights(task)[name]) for name, tensor in before.items())
+    assert trainer.state.step == 0
 
 
 def losses(*values):
-    found = iter(values)
-    return lambda: Evaluation(next(found), "perplexity", 1.0)
+    remaining = iter(values)
+    return lambda: Evaluation(next(remaining), "perplexity", 1.0)
 
 
-def test_early_stopping_counts_evaluations_without_a_gain(tmp_path):
-    settings = ("train.budget=100 steps", "train.evaluate=2", "train.patience=2")
-    made, position = trained(tmp_path / "run", *settings, evaluate=losses(3.0, 2.0, 2.5, 2.0, 1.0))
-    assert position.finished and position.step == 8
-    assert (position.best, position.best_step) == (2.0, 4)
-    assert (made.folder / "model.safetensors").exists()
+def test_early_stopping_counts_evaluations_without_improvement(tmp_path):
+    settings = ("train.budget=100 steps", "train.evaluate_every=2", "train.patience=2")
+    task, state = trained(tmp_path / "run", *settings, evaluate=losses(3.0, 2.0, 2.5, 2.0, 1.0))
+    assert state.finished and state.step == 8
+    assert (state.best_loss, state.best_step) == (2.0, 4)
+    assert (task.folder / "model.safetensors").exists()
 
 
-def test_the_plateau_schedule_lowers_the_rate(tmp_path):
-    settings = ("train.budget=8 steps", "train.evaluate=2", "train.schedule.shape=plateau", "train.schedule.factor=0.1")
-    _, position = trained(tmp_path / "run", *settings, evaluate=losses(3.0, 3.5, 2.0, 2.5))
-    assert position.plateau == pytest.approx(0.01)
+def test_the_plateau_schedule_lowers_the_learning_rate(tmp_path):
+    schedule = ("train.schedule.shape=plateau", "train.schedule.factor=0.1")
+    settings = ("train.budget=8 steps", "train.evaluate_every=2", *schedule)
+    _, state = trained(tmp_path / "run", *settings, evaluate=losses(3.0, 3.5, 2.0, 2.5))
+    assert state.plateau_factor == pytest.approx(0.01)
 
 
 def test_the_best_model_is_kept_not_the_last(tmp_path):
-    settings = ("train.budget=6 steps", "train.evaluate=2")
-    made, _ = trained(tmp_path / "run", *settings, evaluate=losses(3.0, 2.0, 2.5))
+    settings = ("train.budget=6 steps", "train.evaluate_every=2")
+    task, _ = trained(tmp_path / "run", *settings, evaluate=losses(3.0, 2.0, 2.5))
     from firth.training.checkpoint import read_tensors
 
-    best = read_tensors(made.folder / "model.safetensors")
-    last = read_tensors(checkpoints.folder(made.folder, 6) / "weights.safetensors")
-    at_best = read_tensors(checkpoints.folder(made.folder, 4) / "weights.safetensors")
+    best = read_tensors(task.folder / "model.safetensors")
+    last = read_tensors(checkpoint_folders.checkpoint_folder(task.folder, 6) / "weights.safetensors")
+    at_best = read_tensors(checkpoint_folders.checkpoint_folder(task.folder, 4) / "weights.safetensors")
     assert all(torch.equal(best[name], tensor) for name, tensor in at_best.items())
     assert any(not torch.equal(best[name], tensor) for name, tensor in last.items())
 
 
 def test_two_checkpoints_are_kept(tmp_path):
-    trained(tmp_path / "run", "train.budget=9 steps", "train.save=2")
+    trained(tmp_path / "run", "train.budget=9 steps", "train.checkpoint_every=2")
     assert sorted(p.name for p in (tmp_path / "run" / "state").iterdir()) == ["step-000008", "step-000009"]
 
 
@@ -249,11 +248,11 @@ def test_a_finished_run_does_nothing_more(tmp_path):
     settings = {
         "tokenizer.model": "byte",
         "backbone.width": 8,
-        "batching.rows": 2,
+        "batching.batch_size": 2,
         "batching.length": 8,
         "train.budget": "4 steps",
-        "train.evaluate": 2,
-        "train.save": 2,
+        "train.evaluate_every": 2,
+        "train.checkpoint_every": 2,
     }
     model = firth.train("lstm-lm:tiny", text=documents, out=tmp_path / "run", settings=settings)
     before = model.run.weights.stat().st_mtime_ns

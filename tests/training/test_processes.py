@@ -13,12 +13,12 @@ SETTINGS = [
     "backbone.width=16",
     "backbone.dropout=0",
     "input.dropout=0",
-    "batching.rows=4",
+    "batching.batch_size=4",
     "batching.length=8",
-    "train.evaluate=3",
-    "train.save=3",
+    "train.evaluate_every=3",
+    "train.checkpoint_every=3",
     "train.threads=1",
-    "train.accumulate=2",
+    "train.gradient_accumulation=2",
 ]
 
 

@@ -1,4 +1,4 @@
-"""Rates and budgets, against values worked out by hand."""
+"""Learning-rate schedules and budgets, against values computed by hand."""
 
 import math
 
@@ -6,8 +6,8 @@ import pytest
 
 from firth.config.schema import Schedule
 from firth.errors import FirthError
-from firth.runs.budget import Budget, parse
-from firth.training.schedule import after_evaluation, share
+from firth.runs.budget import Budget, parse_budget
+from firth.training.schedule import learning_rate_factor, reduce_on_plateau
 
 
 @pytest.mark.parametrize(
@@ -28,25 +28,26 @@ from firth.training.schedule import after_evaluation, share
     ],
 )
 def test_shapes_after_a_warm_up_of_ten(shape, step, expected):
-    assert share(Schedule(shape=shape, warmup=0 if shape == "constant" else 10), step, 100) == pytest.approx(expected)
+    config = Schedule(shape=shape, warmup_steps=0 if shape == "constant" else 10)
+    assert learning_rate_factor(config, step, 100) == pytest.approx(expected)
 
 
-def test_a_warm_up_rises_evenly_to_the_full_rate():
-    rises = [share(Schedule(shape="constant", warmup=4), step, 100) for step in range(6)]
-    assert rises == pytest.approx([0.2, 0.4, 0.6, 0.8, 1.0, 1.0])
+def test_warm_up_is_linear_to_the_peak_learning_rate():
+    factors = [learning_rate_factor(Schedule(shape="constant", warmup_steps=4), step, 100) for step in range(6)]
+    assert factors == pytest.approx([0.2, 0.4, 0.6, 0.8, 1.0, 1.0])
 
 
-def test_the_floor_is_where_cosine_ends():
-    assert share(Schedule(shape="cosine", floor=0.1), 100, 100) == pytest.approx(0.1)
-    assert share(Schedule(shape="cosine", floor=0.1), 0, 100) == pytest.approx(1.0)
+def test_cosine_ends_at_the_minimum_ratio():
+    assert learning_rate_factor(Schedule(shape="cosine", min_ratio=0.1), 100, 100) == pytest.approx(0.1)
+    assert learning_rate_factor(Schedule(shape="cosine", min_ratio=0.1), 0, 100) == pytest.approx(1.0)
 
 
-def test_a_plateau_is_left_after_patience():
-    config = Schedule(shape="plateau", factor=0.5, patience=1, floor=0.2)
-    assert after_evaluation(config, 1.0, stale=1) == 1.0
-    assert after_evaluation(config, 1.0, stale=2) == 0.5
-    assert after_evaluation(config, 0.25, stale=2) == 0.2
-    assert after_evaluation(Schedule(shape="cosine"), 1.0, stale=9) == 1.0
+def test_the_learning_rate_is_reduced_on_a_plateau_after_patience():
+    config = Schedule(shape="plateau", factor=0.5, patience=1, min_ratio=0.2)
+    assert reduce_on_plateau(config, 1.0, bad_evaluations=1) == 1.0
+    assert reduce_on_plateau(config, 1.0, bad_evaluations=2) == 0.5
+    assert reduce_on_plateau(config, 0.25, bad_evaluations=2) == 0.2
+    assert reduce_on_plateau(Schedule(shape="cosine"), 1.0, bad_evaluations=9) == 1.0
 
 
 @pytest.mark.parametrize(
@@ -61,12 +62,12 @@ def test_a_plateau_is_left_after_patience():
     ],
 )
 def test_budgets_are_read_as_people_write_them(text, expected):
-    found = parse(text)
-    assert found.unit == expected.unit
-    assert math.isclose(found.amount, expected.amount)
+    budget = parse_budget(text)
+    assert budget.unit == expected.unit
+    assert math.isclose(budget.amount, expected.amount)
 
 
 @pytest.mark.parametrize("text", ["", "2", "two minutes", "0s", "-3 steps", "3 days"])
 def test_other_budgets_are_refused(text):
     with pytest.raises(FirthError, match=r"write 90s, 2m, 1.5h, 500 steps or 13 epochs"):
-        parse(text)
+        parse_budget(text)

@@ -3,102 +3,60 @@
 from __future__ import annotations
 
 import sys
-from importlib import import_module
 from typing import Any
 
 import typer
-from typer.core import TyperGroup
 
-from firth.errors import FirthError, unknown
+from firth.cli.lazy_group import lazy_group
+from firth.errors import FirthError
 
-# Each verb: its module and name there, and what the help says. A module is imported when its verb is used.
-VERBS = {
-    "ladder": (
-        "climbing.ladder",
-        "Train every language model from n-gram to Transformer on one text; say which to use.",
-    ),
-    "presets": ("inspecting.presets", "List the presets, or print one as a recipe to start from."),
-    "train": ("training.train", "Train a preset on a text; continue a run that was interrupted."),
-    "eval": (
-        "using.evaluate",
-        "Score a model on held-out or other text, each score signed.",
-    ),
-    "run": ("using.run", "Use a model: continue a prompt or score it; tell the neighbours of a word; label a text."),
-    "score": (
-        "scoring.score",
-        "Score texts against references: BLEU, chrF, ROUGE, exact match; and say whether two systems differ.",
-    ),
-    "rank": ("ranking.rank", "Say which of several texts is the most probable, and by how much."),
-    "correct": (
-        "correcting.correct",
-        "Mend the spelling of a text, or the choice between words, by what a language model finds probable.",
-    ),
-    "authors": ("authorship.authors", "Say who of several authors wrote a text: one language model for each."),
-    "surprise": (
-        "surprising.surprise",
-        "Draw how probable each token is to a model: of a text, and of what the model writes itself.",
-    ),
-    "shots": (
-        "prompting.shots",
-        "Test a model on a task it was not trained for, with prompts that show no, one or a few examples.",
-    ),
-    "probe": (
-        "probing.probe",
-        "Compare two prompts: which words a model expects with one rather than with the other.",
-    ),
-    "align": (
-        "linking.align",
-        "Link the words of two files that belong together line by line; print the links in Pharaoh's format.",
-    ),
-    "export": ("exporting.export", "Write a model for other programs."),
-    "import": ("exporting.bring_in", "Make a run of a model from another program."),
-    "info": ("inspecting.info", "Tell about a run: what it is, how far it is, how good, how big."),
-    "compare": ("inspecting.compare", "Put runs side by side; say where their scores cannot be compared."),
-    "tokenizer": ("tokenizing.app", "Train tokenizers and look at what they do."),
-    "data": ("datasets.app", "Look at data sets and check files."),
-    "text": ("texts.app", "Clean text and count what is in it."),
-    "company": ("company.company", "Show the company a word keeps: its places in the text, and the words near it."),
-    "vectors": (
-        "vectors.app",
-        "Ask word vectors, compare them, turn them into maps, search documents with them.",
-    ),
+# Each verb: its module and name there, and its help. A module is imported when its verb is used.
+SECTIONS = {
+    "Core": {
+        "presets": ("info.presets", "List the presets, or print one as a TOML recipe."),
+        "train": ("train.train", "Train a preset on a text, or resume an interrupted run."),
+        "eval": ("eval_run.evaluate", "Evaluate a model on held-out or other text; every score has a signature."),
+        "run": ("eval_run.run", "Use a model: generate, score, translate, classify, fill masks, embed."),
+        "info": ("info.info", "Describe a run: model, training progress, scores, size."),
+        "compare": ("info.compare", "Compare runs side by side; note where scores are not comparable."),
+        "ladder": (
+            "ladder.ladder",
+            "Train language models from n-gram to Transformer on one text and recommend one.",
+        ),
+        "export": ("export.export", "Export a model: Hugging Face folder, ARPA file."),
+        "import": ("export.import_model", "Import a pretrained model: Hugging Face folder, ARPA file."),
+    },
+    "Data and corpus": {
+        "data": ("data.app", "List, check and convert data sets."),
+        "tokenizer": ("tokenizer.app", "Train, apply, convert and edit tokenizers."),
+        "corpus": ("groups.corpus", "Corpus tools: clean, stats, concordance, collocations, keyness."),
+        "align": ("align.align", "Word-align two parallel files; print links in Pharaoh format."),
+        "score": (
+            "score.score",
+            "Score texts against references (BLEU, chrF, ROUGE, exact match); test whether two systems differ.",
+        ),
+    },
+    "Language-model tools": {
+        "lm": ("groups.lm", "Use a language model: rank, correct, authorship, surprisal, few-shot, prompts."),
+    },
+    "Word vectors": {
+        "vectors": ("groups.vectors", "Word vectors: neighbours, analogies, evaluation, maps, search, alignment."),
+    },
+}
+# Verbs of earlier versions, and what to type now.
+MOVED = {
+    "text": "corpus",
+    "company": "corpus concordance, or firth corpus collocations",
+    "rank": "lm rank",
+    "correct": "lm correct",
+    "authors": "lm authorship",
+    "surprise": "lm surprisal",
+    "shots": "lm few-shot",
+    "probe": "lm prompts",
 }
 
 
-class Verbs(TyperGroup):
-    """The verbs by their table, so that the help imports none of them."""
-
-    def list_commands(self, ctx: Any) -> list[str]:
-        """All names, in the table's order."""
-        return list(VERBS)
-
-    def get_command(self, ctx: Any, cmd_name: str) -> Any:
-        """One verb, made when it is asked for."""
-        if cmd_name not in VERBS:
-            raise unknown("verb", cmd_name, VERBS)
-        module, _, name = VERBS[cmd_name][0].partition(".")
-        found = getattr(import_module(f"firth.cli.{module}"), name)
-        if not isinstance(found, typer.Typer):
-            verb, found = found, typer.Typer(add_completion=False, rich_markup_mode=None)
-            found.command(cmd_name)(verb)
-        command = typer.main.get_command(found)
-        command.name = cmd_name
-        return command
-
-    def format_commands(self, ctx: Any, formatter: Any) -> None:
-        """The table as help."""
-        with formatter.section("Commands"):
-            formatter.write_dl([(name, about) for name, (_, about) in VERBS.items()])
-
-
-app = typer.Typer(
-    cls=Verbs,
-    help="Train, compare, inspect and use every language model of the textbook, on your own text.",
-    no_args_is_help=True,
-    add_completion=False,
-    rich_markup_mode=None,  # plain help: the coloured one costs more time than the rest of the command
-    pretty_exceptions_enable=False,
-)
+app = lazy_group("Train, evaluate, compare and use language models of every era, on your own text.", SECTIONS, MOVED)
 
 
 @app.callback()
@@ -107,41 +65,42 @@ def options(debug: bool = typer.Option(False, "--debug", help="Show the tracebac
 
 
 def run() -> None:
-    """The entry point: every error a user can mend is one line and exit code 2."""
+    """The entry point: every error that a user can fix is one line and exit code 2."""
     debug = "--debug" in sys.argv
     try:
-        words = [word for word in sys.argv[1:] if word != "--debug"]
-        code = app(words, prog_name="firth", standalone_mode=False) or 0
-        if code == 130:  # the parser's word for Ctrl-C
+        arguments = [argument for argument in sys.argv[1:] if argument != "--debug"]
+        code = app(arguments, prog_name="firth", standalone_mode=False) or 0
+        if code == 130:  # how the parser reports Ctrl-C
             raise KeyboardInterrupt
         sys.exit(code)
     except FirthError as error:
         if debug:
             raise
-        _leave(str(error), 2)
+        _exit(str(error), 2)
     except (KeyboardInterrupt, typer.Abort):
-        _leave("stopped", 130)
+        _exit("stopped", 130)
     except BrokenPipeError:
         sys.stderr.close()
         sys.exit(0)
     except Exception as error:
         if hasattr(error, "exit_code") and hasattr(error, "show"):  # the parser's own: usage, unknown option
-            _misused(error)
+            _exit_with_usage(error)
         if debug:
             raise
         if isinstance(error, MemoryError) or "can't allocate memory" in str(error):  # torch's is a RuntimeError
-            _leave("not enough memory; choose a smaller width, batch or length", 2)
-        _leave(f"a fault in firth itself: {type(error).__name__}: {error}; --debug shows where", 1)
+            _exit("out of memory; choose a smaller width, batch size or length", 2)
+        _exit(f"internal error: {type(error).__name__}: {error}; --debug shows the traceback", 1)
 
 
-def _misused(error: Any) -> None:
+def _exit_with_usage(error: Any) -> None:
     message, context = error.format_message(), getattr(error, "ctx", None)
     if "\n" in message:  # no verb at all: the message is the help
         print(message, file=sys.stderr)
         sys.exit(error.exit_code)
-    _leave(f"{message.rstrip('.')}; see {context.command_path if context else 'firth'} --help", error.exit_code)
+    message = message.replace("Value error, ", "").rstrip(".")
+    _exit(f"{message}; see {context.command_path if context else 'firth'} --help", error.exit_code)
 
 
-def _leave(line: str, code: int) -> None:
+def _exit(line: str, code: int) -> None:
     print(f"firth: {line}", file=sys.stderr)
     sys.exit(code)

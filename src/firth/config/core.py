@@ -35,11 +35,11 @@ def several(default: tuple[float, ...], *, least: float, most: float) -> Any:
 
 def to_dict(config: Any) -> dict[str, Any]:
     """The whole configuration as JSON values; a dataclass of a union says its kind."""
-    found = {"kind": config.kind} if hasattr(config, "kind") else {}
+    result = {"kind": config.kind} if hasattr(config, "kind") else {}
     for f in fields(config):
         value = getattr(config, f.name)
-        found[f.name] = to_dict(value) if is_dataclass(value) else list(value) if isinstance(value, tuple) else value
-    return found
+        result[f.name] = to_dict(value) if is_dataclass(value) else list(value) if isinstance(value, tuple) else value
+    return result
 
 
 def from_dict(expected: type[Config] | Any, values: Mapping[str, Any], path: str = "") -> Config:
@@ -145,12 +145,14 @@ def _merge(expected: Any, current: Any, values: Mapping[str, Any], path: str) ->
 
 def _value(hint: Any, present: Any, value: Any, path: str, described: Field) -> Any:
     if any(is_dataclass(option) for option in _options(hint)):
+        if isinstance(value, str):  # positions = "rotary" is short for positions.kind = "rotary"
+            value = {"kind": str(value)}
         if not isinstance(value, Mapping):
             raise FirthError(f"{path} is a group of settings", do=f"set {path}.kind or one of its keys")
         return _merge(hint, present, value, path)
-    found = _plain(hint, value, path)
-    _check(found, described.metadata, path)
-    return found
+    parsed = _plain(hint, value, path)
+    _check(parsed, described.metadata, path)
+    return parsed
 
 
 def _plain(hint: Any, value: Any, path: str) -> Any:

@@ -1,6 +1,7 @@
 """Model families: a configuration's type decides which module trains and loads it.
 
-A family module has `fit(order) -> model` and `load(run) -> model`; the model has the verbs its family offers.
+A family module has `fit(request) -> model`, `load(run) -> model` and `estimate(request) -> plan`; the model has the
+methods of its pipeline.
 """
 
 from __future__ import annotations
@@ -12,10 +13,10 @@ from firth.config import schema
 
 FAMILIES = {
     schema.Neural: "firth.families.neural",
-    schema.Vectors: "firth.families.vectors",
-    schema.BagClassifier: "firth.families.classifier",
+    schema.WordEmbeddings: "firth.families.word_embeddings",
+    schema.FastTextClassifier: "firth.families.fasttext_classifier",
     schema.NgramModel: "firth.families.ngram",
-    schema.AlignmentModel: "firth.families.aligning",
+    schema.AlignmentModel: "firth.families.alignment",
 }
 
 

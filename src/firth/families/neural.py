@@ -1,68 +1,67 @@
-"""The neural family: prepare the data, plan, train, evaluate; and load what was trained."""
+"""The neural family: prepares the data, estimates, trains and evaluates a network; loads a trained one."""
 
 from __future__ import annotations
 
-import json
 from dataclasses import dataclass, replace
 
 import torch
 
-from firth.build import System, build
 from firth.config import schema
-from firth.data.batches.staged import Staged, shares, stages
-from firth.data.batching import Batches, batches
-from firth.data.cache import Split
-from firth.data.corrupt import corrupted
-from firth.data.material import Tokenizers, read_material, source_size, text_size
-from firth.data.randomness import number
+from firth.datasets.collators.batches import Batches, make_batches
+from firth.datasets.collators.corruption import corrupt_batches
+from firth.datasets.collators.length_curriculum import LengthCurriculum, batches_per_stage, stage_configs
+from firth.datasets.rng import derive_seed
+from firth.datasets.token_cache import Split
+from firth.datasets.training_data import Tokenizers, read_training_data, source_vocab_size, vocab_size
 from firth.errors import FirthError
-from firth.families.causal import causal_model
-from firth.families.denoiser import DenoisingModel
-from firth.families.given import put_vectors
-from firth.families.labelling import label_model
-from firth.families.labels import Labeller
-from firth.families.language import LanguageModel
-from firth.families.masked import MaskedModel
-from firth.families.order import Order
-from firth.families.passes import require_trained
-from firth.families.permuted import PermutedModel
-from firth.families.replaced import ReplacedModel
-from firth.families.sentences import SentenceModel
-from firth.families.starting import start_from, start_tokenizers
-from firth.families.teaching import attach_teacher, begin_as, teacher_note, teacher_tokenizers
-from firth.families.translating import TranslatingModel
-from firth.nn.linear import lighten
-from firth.report.page import write_report
-from firth.runs import checkpoints
-from firth.runs.budget import parse
-from firth.runs.folder import Record, Run
-from firth.runs.weights import read_note
-from firth.text.tokenizer import Tokenizer
-from firth.training.calibrate import Pace, Plan, measure, needed, plan, resolve
-from firth.training.checkpoint import load_model
-from firth.training.devices import Devices, devices, has_bf16, machine
-from firth.training.loop import Evaluation, Job, train
+from firth.families.distillation import attach_teacher, initialise_student, teacher_metadata, teacher_tokenizers
+from firth.families.initialisation import initial_tokenizers, initialise_weights
+from firth.families.pass_training import require_trained
+from firth.families.pretrained_embeddings import load_pretrained_vectors
+from firth.models.build import System, build
+from firth.nn.linear import quantize_weights
+from firth.pipelines.causal_lm import make_causal_lm
+from firth.pipelines.classify import make_classifier
+from firth.pipelines.denoise import DenoisingModel
+from firth.pipelines.detect_replaced import ReplacedTokenDetector
+from firth.pipelines.embed import SentenceEncoder
+from firth.pipelines.fill_mask import MaskedLM
+from firth.pipelines.label_predictions import BaseClassifier
+from firth.pipelines.language_model import LanguageModel
+from firth.pipelines.permutation_lm import PermutationLM
+from firth.pipelines.translate import TranslationModel
+from firth.report.run_page import write_report
+from firth.runs import checkpoint_folders
+from firth.runs.budget import parse_budget
+from firth.runs.request import TrainRequest
+from firth.runs.run_folder import Record, Run
+from firth.runs.weights import read_metadata
+from firth.tokenizers.tokenizer import Tokenizer
+from firth.training.checkpoint import TrainerState, load_model
+from firth.training.device import Distributed, has_bf16, machine_info, training_environment
+from firth.training.loop import Evaluation, TrainingTask, train
+from firth.training.planner import Plan, StepTiming, make_plan, measure_timing, needs_timing, resolve
 from firth.types import Cursor, Term
 
-Model = LanguageModel | MaskedModel | Labeller | SentenceModel
-# What a trained system can do is a matter of what it has learned.
+Model = LanguageModel | MaskedLM | BaseClassifier | SentenceEncoder
+# The pipeline of a trained network, by its objective.
 MODELS = {
-    schema.Causal: causal_model,
-    schema.Prefix: causal_model,
-    schema.Masked: MaskedModel,
-    schema.Distil: MaskedModel,
-    schema.Replaced: ReplacedModel,
-    schema.Written: TranslatingModel,
-    schema.Denoise: DenoisingModel,
-    schema.Permuted: PermutedModel,
-    schema.Supervised: label_model,
-    schema.Contrastive: SentenceModel,
+    schema.CausalLM: make_causal_lm,
+    schema.PrefixLM: make_causal_lm,
+    schema.MaskedLM: MaskedLM,
+    schema.Distillation: MaskedLM,
+    schema.ReplacedTokenDetection: ReplacedTokenDetector,
+    schema.Seq2Seq: TranslationModel,
+    schema.Denoising: DenoisingModel,
+    schema.PermutationLM: PermutationLM,
+    schema.Supervised: make_classifier,
+    schema.Contrastive: SentenceEncoder,
 }
 
 
 @dataclass(frozen=True)
 class Prepared:
-    """Text or pictures turned into batches, and a model to read them."""
+    """The data as tokenised splits, and the network to train."""
 
     config: schema.Neural
     tokenizers: Tokenizers
@@ -71,234 +70,240 @@ class Prepared:
 
     @property
     def tokenizer(self) -> Tokenizer | None:
-        """Of the text, or of what is written; none for pictures."""
+        """The tokenizer of the text (of the target, for seq2seq); none for images."""
         return self.tokenizers.get("text")
 
     def batches(self, name: str) -> Batches:
-        """Batches of a split as configured, in rows of the full length."""
-        return self._made(self.config.batching, name, self.config.seed)
+        """Batches of a split as configured, in sequences of the full length."""
+        return self._make_batches(self.config.batching, name, self.config.seed)
 
-    def staged(self, steps: int) -> Batches:
-        """Batches for so many steps of training, in rows that grow if that is configured."""
+    def curriculum_batches(self, steps: int) -> Batches:
+        """Batches for so many training steps, with a length curriculum if one is configured."""
         config = self.config
-        parts = stages(config.batching)
-        if len(parts) == 1:
+        stages = stage_configs(config.batching)
+        if len(stages) == 1:
             return self.batches("train")
-        made = [self._made(part, "train", number(config.seed, "stage", index)) for index, part in enumerate(parts)]
-        return Staged(made, shares(steps, len(parts), config.train.accumulate))
+        seeds = [derive_seed(config.seed, "stage", index) for index in range(len(stages))]
+        batches = [self._make_batches(stage, "train", seed) for stage, seed in zip(stages, seeds, strict=True)]
+        return LengthCurriculum(batches, batches_per_stage(steps, len(stages), config.train.gradient_accumulation))
 
-    def _made(self, batching: schema.Batching, name: str, seed: int) -> Batches:
+    def _make_batches(self, batching: schema.Batching, name: str, seed: int) -> Batches:
         special = self.tokenizer.special if self.tokenizer else None
-        whole = batches(batching, self.splits[name], special, seed)
-        return corrupted(whole, self.config.objective, self.tokenizer, seed)
+        batches = make_batches(batching, self.splits[name], special, seed)
+        return corrupt_batches(batches, self.config.objective, self.tokenizer, seed)
 
 
-def fit(order: Order) -> Model:
-    """Train into the run folder, or go on with what is there; then score the test split and write the report."""
-    with devices(order.config.train) as place:
-        kept = order.run.lock() if place.leads else None
+def fit(request: TrainRequest) -> Model:
+    """Train in the run folder, from its newest checkpoint if any; then score the test split and write the report."""
+    with training_environment(request.config.train) as distributed:
+        lock = request.run.lock() if distributed.is_main_process else None
         try:
-            _fit(order, place)
+            _fit(request, distributed)
         finally:
-            if kept is not None:
-                kept.close()
-        place.wait()
-        return _finish(order, place)
+            if lock is not None:
+                lock.close()
+        distributed.barrier()
+        return _finish(request, distributed)
 
 
-def _fit(order: Order, place: Devices) -> None:
-    run = order.run
+def _fit(request: TrainRequest, distributed: Distributed) -> None:
+    run = request.run
     if run.exists and not run.record.data["splits"]:
-        do = f"go on with it in a new run: firth train {run.path} --start {run.path} --text FILE"
+        do = f"continue it in a new run: firth train {run.path} --init-from {run.path} --text FILE"
         raise FirthError("this model was imported, not trained", where=run.path, do=do)
-    if place.leads and not run.exists:
-        _begin(order, run)
-    place.wait()
-    prepared = _prepare(order, run.record.config, run)
-    if place.leads:
-        _compare_with_record(run.record, prepared, order)
-        _start_over_if_lost(order)
-    place.wait()
-    note = {"config": run.config_digest(), "tokenizers": dict(run.record.tokenizers)}
+    if distributed.is_main_process and not run.exists:
+        _begin(request, run)
+    distributed.barrier()
+    prepared = _prepare(request, run.record.config, run)
+    if distributed.is_main_process:
+        _compare_with_record(run.record, prepared, request)
+        _restart_if_best_is_lost(request)
+    distributed.barrier()
+    metadata = {"config": run.config_digest(), "tokenizers": dict(run.record.tokenizers)}
     config = prepared.config.train
-    steps = int(parse(config.budget).amount)
-    training = prepared.staged(steps)
-    _check_rows(prepared.config.batching, training, place)
+    steps = int(parse_budget(config.budget).amount)
+    batches = prepared.curriculum_batches(steps)
+    _check_batch_size(prepared.config.batching, batches, distributed)
     train(
-        Job(
+        TrainingTask(
             prepared.system,
             config,
             steps,
-            training,
+            batches,
             Validation(prepared, run),
             run.path,
-            note,
+            metadata,
             prepared.config.seed,
-            place,
-            order.progress,
+            distributed,
+            request.progress,
         )
     )
 
 
-def foresee(order: Order) -> Plan:
-    """The plan of a run, without running it or writing a run folder."""
-    with devices(order.config.train):
-        prepared = _prepare(order, order.config, None)
+def estimate(request: TrainRequest) -> Plan:
+    """The estimated size and cost of a run; no run folder is written."""
+    with training_environment(request.config.train):
+        prepared = _prepare(request, request.config, None)
         size = sum(split.ids.nbytes for split in prepared.splits.values())
-        return plan(prepared.config, prepared.system, prepared.batches("train"), _pace(prepared), size)
+        return make_plan(prepared.config, prepared.system, prepared.batches("train"), _timing(prepared), size)
 
 
-def _begin(order: Order, run: Run) -> None:
-    """Everything that is decided once: tokenizer, steps, intervals, threads. Then the run exists."""
-    prepared = _prepare(order, order.config, None)
-    if order.config.train.precision == "bf16" and not has_bf16():
-        order.progress.say("note: this CPU has no bf16 instructions, so bf16 is emulated and slower than float32")
+def _begin(request: TrainRequest, run: Run) -> None:
+    """Decide once and write: tokenizers, steps, intervals, threads; with the record the run exists."""
+    prepared = _prepare(request, request.config, None)
+    if request.config.train.precision == "bf16" and not has_bf16():
+        request.progress.say("note: this CPU has no bf16 instructions, so bf16 is emulated and slower than float32")
     for name, tokenizer in prepared.tokenizers.items():
         run.write_tokenizer(name, tokenizer)
-    pace = _pace(prepared) if needed(order.config.train) else None
-    config = replace(order.config, train=resolve(order.config.train, prepared.batches("train"), pace))
+    timing = _timing(prepared) if needs_timing(request.config.train) else None
+    config = replace(request.config, train=resolve(request.config.train, prepared.batches("train"), timing))
     data = {
         "splits": {name: split.key for name, split in prepared.splits.items()},
         "byte_counts": list(prepared.splits["train"].tally.histogram),
-        "steps": int(parse(config.train.budget).amount),
-        **prepared.splits["train"].notes,
-        **teacher_note(config),
+        "steps": int(parse_budget(config.train.budget).amount),
+        **prepared.splits["train"].metadata,
+        **teacher_metadata(config),
     }
     hashes = {name: tokenizer.hash for name, tokenizer in prepared.tokenizers.items()}
-    run.write_record(Record(order.preset, order.asked, config, hashes, data, machine()))
+    run.write_record(Record(request.preset, request.request_digest, config, hashes, data, machine_info()))
     count = sum(parameter.numel() for parameter in prepared.system.parameters())
-    order.progress.say(f"{count:,} parameters, {config.train.budget}")
+    request.progress.say(f"{count:,} parameters, {config.train.budget}")
 
 
-def _prepare(order: Order, config: schema.Neural, run: Run | None) -> Prepared:
-    say = order.progress.say if run is None else (lambda _: None)
-    ready = run.own_tokenizers() if run else start_tokenizers(config) or teacher_tokenizers(config)
-    tokenizers, splits = read_material(config, ready, order.cache, say)
+def _prepare(request: TrainRequest, config: schema.Neural, run: Run | None) -> Prepared:
+    say = request.progress.say if run is None else (lambda _: None)
+    known = run.tokenizers() if run else initial_tokenizers(config) or teacher_tokenizers(config)
+    tokenizers, splits = read_training_data(config, known, request.cache, say)
     tokenizer = tokenizers.get("text")
     if "valid" not in splits:
-        raise FirthError("no validation text", do="set data.valid_share above 0, or give --valid")
-    stages(config.batching)  # refused now rather than after the run has begun
-    system = build(config, text_size(tokenizers), len(splits["train"].names) or 2, source_size(tokenizers))
+        raise FirthError("no validation text", do="set data.valid_fraction above 0, or give --valid")
+    stage_configs(config.batching)  # an error now rather than after the run has begun
+    classes = len(splits["train"].label_names) or 2
+    system = build(config, vocab_size(tokenizers), classes, source_vocab_size(tokenizers))
     teacher = attach_teacher(system, config, tokenizer, run)
-    if run is None or checkpoints.newest(run.path) is None:
+    if run is None or checkpoint_folders.newest_checkpoint(run.path) is None:
         if teacher is not None:
-            say(begin_as(system, teacher))
-        if config.start:
-            say(start_from(system, config, tokenizer, splits["train"].names))
-        if config.input.vectors:
-            say(put_vectors(system, config.input, tokenizer))
+            say(initialise_student(system, teacher))
+        if config.init_from:
+            say(initialise_weights(system, config, tokenizer, splits["train"].label_names))
+        if config.input.pretrained_vectors:
+            say(load_pretrained_vectors(system, config.input, tokenizer))
     return Prepared(config, tokenizers, splits, system)
 
 
-def _pace(prepared: Prepared) -> Pace:
-    return measure(prepared.system, prepared.config.train, prepared.batches("train"), prepared.batches("valid"))
+def _timing(prepared: Prepared) -> StepTiming:
+    train_batches, valid_batches = prepared.batches("train"), prepared.batches("valid")
+    return measure_timing(prepared.system, prepared.config.train, train_batches, valid_batches)
 
 
-def _compare_with_record(record: Record, prepared: Prepared, order: Order) -> None:
-    """Refuse changed text; say so if the machine is another one."""
+def _compare_with_record(record: Record, prepared: Prepared, request: TrainRequest) -> None:
+    """Refuse changed text; report a changed machine."""
     for name, split in prepared.splits.items():
         if record.data["splits"].get(name) != split.key:
             raise FirthError(
                 f"the {name} text has changed since this run began",
-                where=order.run.path,
+                where=request.run.path,
                 do="restore the text, or train into another folder with --out",
             )
-    here = machine()
+    here = machine_info()
     differing = [
         f"{name} {record.machine[name]} → {here[name]}" for name in here if record.machine.get(name) != here[name]
     ]
     if differing:
-        order.progress.say(f"resumed, not bit-exact: {', '.join(differing)}")
+        request.progress.say(f"resumed, not bit-exact: {', '.join(differing)}")
 
 
-def _start_over_if_lost(order: Order) -> None:
-    """A checkpoint does not hold the best weights: if their file is lost, only training again brings them back."""
-    place = checkpoints.newest(order.run.path)
-    if place is None or json.loads((place / "training.json").read_bytes())["best"] is None:
+def _restart_if_best_is_lost(request: TrainRequest) -> None:
+    """A checkpoint does not hold the best weights: if their file is lost, train again from the start."""
+    checkpoint = checkpoint_folders.newest_checkpoint(request.run.path)
+    if checkpoint is None:
+        return
+    data = (checkpoint / "training.json").read_bytes()
+    if TrainerState.from_json(data, request.run.config_digest(), checkpoint).best_loss is None:
         return
     try:
-        read_note(order.run.weights)
+        read_metadata(request.run.weights)
     except FirthError as error:
-        order.progress.say(f"{error.what}: training again from the start")
-        checkpoints.drop_after(order.run.path, None)
+        request.progress.say(f"{error.what}: training again from the start")
+        checkpoint_folders.drop_after(request.run.path, None)
 
 
-def _check_rows(config: schema.Batching, training: Batches, place: Devices) -> None:
-    """What several processes cannot share: a carried state in uneven parts, and texts told from those beside them."""
-    if place.world == 1:
+def _check_batch_size(config: schema.Batching, batches: Batches, distributed: Distributed) -> None:
+    """Refuse batches that processes cannot share: in-batch negatives, and a carried state in uneven shards."""
+    if distributed.world_size == 1:
         return
-    if isinstance(config, schema.Apart):
-        what = "texts are told from the others of their batch, so a batch cannot be shared by processes"
+    if isinstance(config, schema.TwoTowers):
+        what = "the loss has in-batch negatives, so a batch cannot be divided among processes"
         raise FirthError(what, where="batching", do="train in one process")
     if isinstance(config, schema.Contiguous):
-        rows = [training.batch(Cursor(stage)).size for stage in range(len(stages(config)))]
-        uneven = [count for count in rows if count % place.world]
+        sizes = [batches.batch(Cursor(stage)).size for stage in range(len(stage_configs(config)))]
+        uneven = [size for size in sizes if size % distributed.world_size]
         if uneven:
-            raise FirthError(f"batching.rows = {uneven[0]}: not divisible by {place.world} processes")
+            what = f"batching.batch_size = {uneven[0]}: not divisible by {distributed.world_size} processes"
+            raise FirthError(what)
 
 
 class Validation:
-    """Scores the validation split during training: in as many rows as training has, which is quicker than in one."""
+    """Evaluates on the validation split during training, with the training batch size (faster than one sequence)."""
 
     def __init__(self, prepared: Prepared, run: Run) -> None:
-        self.system, self.limit = prepared.system, prepared.config.train.evaluate_batches
+        self.system, self.limit = prepared.system, prepared.config.train.eval_batches
         self.batches = prepared.batches("valid")
         self.model = MODELS[type(prepared.config.objective)](run, prepared.tokenizer, prepared.system)
-        self.judged = prepared.config.train.best == "quality"
-        if self.judged and not hasattr(self.model, "quality"):
-            do = "set train.best=loss"
-            raise FirthError("this model writes no texts that could be judged", where="train.best", do=do)
+        self.select_by_metric = prepared.config.train.best_by == "metric"
+        if self.select_by_metric and not hasattr(self.model, "quality"):
+            do = "set train.best_by=loss"
+            raise FirthError("this model has no metric of generated texts", where="train.best_by", do=do)
 
     def __call__(self) -> Evaluation:
-        found = totals(self.system, self.batches, self.limit)
-        loss = sum(term.weight * term.sum / term.count for term in found.values())
-        told = found[self.system.objective.yardstick]
-        value = self.model.figure(told.sum, told.count)
-        if self.judged:
+        terms = sum_terms(self.system, self.batches, self.limit)
+        loss = sum(term.weight * term.sum / term.count for term in terms.values())
+        metric = terms[self.system.objective.metric]
+        value = self.model.metric_value(metric.sum, metric.count)
+        if self.select_by_metric:
             quality = self.model.quality()
-            return Evaluation(loss, quality.name, quality.value, self.model.sample(), rank=-quality.value)
-        rank = told.sum / told.count if self.system.objective.drifts else None
-        return Evaluation(loss, self.model.metric, value, self.model.sample(), rank)
+            return Evaluation(loss, quality.name, quality.value, self.model.sample(), selection_score=-quality.value)
+        selection_score = metric.sum / metric.count if self.system.objective.nonstationary else None
+        return Evaluation(loss, self.model.metric, value, self.model.sample(), selection_score)
 
 
 @torch.no_grad()
-def totals(system: System, parts: Batches, limit: int = 0) -> dict[str, Term]:
-    """The terms of the loss over a split, added up, the state carried from batch to batch."""
-    found: dict[str, Term] = {}
+def sum_terms(system: System, batches: Batches, limit: int = 0) -> dict[str, Term]:
+    """The terms of the loss summed over a split, the state carried from batch to batch."""
+    totals: dict[str, Term] = {}
     state = None
-    for index, batch in enumerate(parts.once()):
+    for index, batch in enumerate(batches.evaluation_batches()):
         if limit and index == limit:
             break
-        terms, state = system(batch.to("cpu"), None if batch.fresh else state)
+        terms, state = system(batch.to("cpu"), None if batch.reset_state else state)
         for term in terms:
-            before = found.get(term.name, Term(term.name, 0.0, 0.0))
-            found[term.name] = term._replace(sum=before.sum + float(term.sum), count=before.count + term.count)
-    return found
+            before = totals.get(term.name, Term(term.name, 0.0, 0.0))
+            totals[term.name] = term._replace(sum=before.sum + float(term.sum), count=before.count + term.count)
+    return totals
 
 
 def load(run: Run, weights: str = "") -> Model:
-    """The trained model of a run; its matrices in another form than that of training, if one is named."""
+    """The trained model of a run; with `weights` its matrices are converted to that format (half, int8)."""
     require_trained(run, "trained weights")
-    record, tokenizers = run.record, run.own_tokenizers()
+    record, tokenizers = run.record, run.tokenizers()
     tokenizer, classes = tokenizers.get("text"), len(record.data.get("labels", ())) or 2
-    system = build(record.config, text_size(tokenizers), classes, source_size(tokenizers))
-    note = load_model(run.weights, system, run.config_digest())
-    if note["tokenizers"] != record.tokenizers:
-        raise FirthError(
-            "the weights belong to another tokenizer", where=run.path, do="restore the folder, or train again"
-        )
+    system = build(record.config, vocab_size(tokenizers), classes, source_vocab_size(tokenizers))
+    metadata = load_model(run.weights, system, run.config_digest())
+    if metadata["tokenizers"] != record.tokenizers:
+        do = "restore the folder, or train again"
+        raise FirthError("the weights belong to another tokenizer", where=run.path, do=do)
     model = MODELS[type(record.config.objective)](run, tokenizer, system.eval())
     if weights:
-        lighten(system, weights)
-        model.lightened = weights
+        quantize_weights(system, weights)
+        model.weight_format = weights
     return model
 
 
-def _finish(order: Order, place: Devices) -> Model:
-    model = load(order.run)
-    if place.leads and "test" in order.run.record.data["splits"]:
-        part = model.evaluate(split="test", cache=order.cache)
-        order.run.add_scores([score.to_dict() for score in part])
-    if place.leads:
-        write_report(order.run, model.samples(order.config.seed))
+def _finish(request: TrainRequest, distributed: Distributed) -> Model:
+    model = load(request.run)
+    if distributed.is_main_process and "test" in request.run.record.data["splits"]:
+        scores = model.evaluate(split="test", cache=request.cache)
+        request.run.add_scores([score.to_dict() for score in scores])
+    if distributed.is_main_process:
+        write_report(request.run, model.samples(request.config.seed))
     return model

@@ -1,4 +1,4 @@
-"""The family of n-gram models: read the text, count, smooth. A run that was stopped begins anew, to the same bytes."""
+"""The n-gram family: reads the text, counts n-grams, smooths. An interrupted run starts again, with the same result."""
 
 from __future__ import annotations
 
@@ -11,31 +11,31 @@ from typing import Any
 import numba
 import numpy as np
 
+from firth import ngram
 from firth.config import schema
-from firth.counts import ngram
-from firth.counts.ngram.model import read_note
-from firth.data.cache import Split
-from firth.data.corpus import read_text
+from firth.datasets.text_dataset import read_text
+from firth.datasets.token_cache import Split
 from firth.errors import FirthError, unknown
-from firth.families import passes as shared
-from firth.families.language import LanguageModel
-from firth.families.ngram_engine import CONTEXT, NgramEngine, draw
-from firth.families.order import Order
-from firth.metrics.language import perplexity
+from firth.families import pass_training as shared
+from firth.metrics.perplexity import perplexity
 from firth.metrics.score import Score
-from firth.report.page import write_report
-from firth.report.svg import bar_chart
-from firth.runs.folder import Record, Run
+from firth.ngram.ngram_model import read_metadata
+from firth.pipelines.language_model import LanguageModel
+from firth.pipelines.ngram_lm import CONTEXT, NgramEngine, sample_texts
+from firth.report.charts import bar_chart
+from firth.report.run_page import write_report
 from firth.runs.log import Log
-from firth.text.tokenizer import Tokenizer
+from firth.runs.request import TrainRequest
+from firth.runs.run_folder import Record, Run
+from firth.tokenizers.tokenizer import Tokenizer
 
-SAMPLES = {"count": 3, "length": 60, "temperature": 0.8}  # of the report
-foresee = shared.foresee
+REPORT_SAMPLES = {"count": 3, "length": 60, "temperature": 0.8}
+estimate = shared.estimate
 
 
 @dataclass(frozen=True)
 class Prepared:
-    """Text as tokens."""
+    """The tokenised text."""
 
     config: schema.NgramModel
     tokenizer: Tokenizer
@@ -45,118 +45,118 @@ class Prepared:
 # --- training -----------------------------------------------------------------------------------------------------
 
 
-def fit(order: Order) -> NgramLanguageModel:
-    """Estimate the model into the run folder, if it is not there; then score what was held out and write the report."""
-    with shared.alone(order):
-        prepared = _prepare(order)
-        if not order.run.exists:
-            _begin(order, prepared)
-        if not _is_done(order.run):
-            _estimate(order, prepared)
-        return _finish(order, prepared)
+def fit(request: TrainRequest) -> NgramLanguageModel:
+    """Estimate the model, if the run folder has none; then score held-out text and write the report."""
+    with shared.lock_run(request):
+        prepared = _prepare(request)
+        if not request.run.exists:
+            _begin(request, prepared)
+        if not _is_done(request.run):
+            _estimate(request, prepared)
+        return _finish(request, prepared)
 
 
-def _prepare(order: Order) -> Prepared:
-    run, began = order.run, order.run.exists
-    config, say = (run.record.config, lambda _: None) if began else (order.config, order.progress.say)
-    if began and not run.record.data["splits"]:
-        raise FirthError("this model was imported, not trained", where=run.path, do="firth import makes it anew")
-    tokenizer, splits = read_text(config, run.tokenizer("text") if began else None, order.cache, say)
-    if began:
+def _prepare(request: TrainRequest) -> Prepared:
+    run, resumed = request.run, request.run.exists
+    config, say = (run.record.config, lambda _: None) if resumed else (request.config, request.progress.say)
+    if resumed and not run.record.data["splits"]:
+        raise FirthError("this model was imported, not trained", where=run.path, do="import it again with firth import")
+    tokenizer, splits = read_text(config, run.tokenizer("text") if resumed else None, request.cache, say)
+    if resumed:
         shared.require_same_text(run, splits)
     return Prepared(config, tokenizer, splits)
 
 
-def _begin(order: Order, prepared: Prepared) -> None:
-    """The tokenizer and the record; then the run exists."""
-    order.run.write_tokenizer("text", prepared.tokenizer)
+def _begin(request: TrainRequest, prepared: Prepared) -> None:
+    """Write the tokenizer and the record; with the record the run exists."""
+    request.run.write_tokenizer("text", prepared.tokenizer)
     data = {
         "splits": {name: split.key for name, split in prepared.splits.items()},
         "byte_counts": list(prepared.splits["train"].tally.histogram),
-        "training": "worked out at once: the same text gives the same model",
+        "training": "computed at once: the same text gives the same model",
     }
     hashes, machine = {"text": prepared.tokenizer.hash}, {"numpy": np.__version__, "numba": numba.__version__}
-    order.run.write_record(Record(order.preset, order.asked, prepared.config, hashes, data, machine))
+    request.run.write_record(Record(request.preset, request.request_digest, prepared.config, hashes, data, machine))
 
 
-def proof(run: Run) -> dict[str, Any]:
-    """What the weights say of whose they are."""
+def weights_metadata(run: Run) -> dict[str, Any]:
+    """The metadata of the weights file: the run's configuration and tokenizers."""
     return {"config": run.config_digest(), "tokenizers": dict(run.record.tokenizers)}
 
 
 def _is_done(run: Run) -> bool:
-    """Whether the weights are there, whole, and this run's own: they are written last."""
+    """Whether the weights, which are written last, are complete and of this run."""
     try:
-        return run.is_trained and read_note(run.weights) == proof(run)
+        return run.is_trained and read_metadata(run.weights) == weights_metadata(run)
     except FirthError:
         return False
 
 
-def _estimate(order: Order, prepared: Prepared) -> None:
-    train, tokenizer, progress = prepared.splits["train"], prepared.tokenizer, order.progress
+def _estimate(request: TrainRequest, prepared: Prepared) -> None:
+    train, tokenizer, progress = prepared.splits["train"], prepared.tokenizer, request.progress
     progress.start(1, 0)
     few = train.starts[: min(3, len(train.starts))]
-    for ids, starts in ((train.ids[: few[-1]], few), (train.ids, train.starts)):  # first to have the kernels at hand
-        began = perf_counter()
-        made = ngram.fit(ids, starts, tokenizer.size, tokenizer.special, prepared.config.method)
-    seconds = round(perf_counter() - began, 3)
-    notes = [*made.notes, *_impossible(made.model, prepared)]
+    for ids, starts in ((train.ids[: few[-1]], few), (train.ids, train.starts)):  # a few first, to compile the kernels
+        started = perf_counter()
+        fitted = ngram.fit(ids, starts, tokenizer.vocab_size, tokenizer.special, prepared.config.method)
+    seconds = round(perf_counter() - started, 3)
+    notes = [*fitted.notes, *_score_warnings(fitted.model, prepared)]
     for note in notes:
         progress.say(f"note: {note}")
-    progress.say(f"{len(made.model.words):,} n-grams: {_listed(made.model.sizes)}; {seconds:.1f} s")
-    about = {"tokens": train.tally.tokens, "ngrams": made.model.sizes, "notes": notes}
-    lines = [{"step": 1, **about, "seconds": seconds}, *_evaluated(made.model, prepared, seconds)]
-    log = Log(order.run.path / "log.jsonl", keep_to=0)
+    progress.say(f"{len(fitted.model.words):,} n-grams: {_format_sizes(fitted.model.sizes)}; {seconds:.1f} s")
+    entry = {"step": 1, "tokens": train.tally.tokens, "ngrams": fitted.model.sizes, "notes": notes, "seconds": seconds}
+    lines = [entry, *_validation_entries(fitted.model, prepared, seconds)]
+    log = Log(request.run.path / "log.jsonl", keep_to=0)
     for line in lines:
         log.add(line)
         if "split" in line:
             progress.evaluation(line)
     log.close()
     progress.stop()
-    ngram.save(made.model, order.run.weights, proof(order.run))
+    ngram.save(fitted.model, request.run.weights, weights_metadata(request.run))
 
 
-def _listed(sizes: Iterable[int]) -> str:
+def _format_sizes(sizes: Iterable[int]) -> str:
     return ", ".join(f"{size:,} of {order}" for order, size in enumerate(sizes, 1))
 
 
-def _evaluated(model: ngram.Model, prepared: Prepared, seconds: float) -> list[dict[str, Any]]:
-    """The line of the log for the validation text; none where it has no finite score."""
+def _validation_entries(model: ngram.Model, prepared: Prepared, seconds: float) -> list[dict[str, Any]]:
+    """The log entry of the validation text; none where its loss is not finite."""
     split = prepared.splits.get("valid")
     if split is None or not model.normalised:
         return []
-    nats = float(NgramEngine(model).surprises(split).sum(dtype=np.float64))
-    told = {"loss": nats / split.tally.tokens, "metric": "perplexity", "value": perplexity(nats, split.tally.tokens)}
-    return [{"step": 1, "split": "valid", **told, "seconds": seconds}] if np.isfinite(nats) else []
+    nll, tokens = float(NgramEngine(model).surprisals(split).sum(dtype=np.float64)), split.tally.tokens
+    fields = {"loss": nll / tokens, "metric": "perplexity", "value": perplexity(nll, tokens)}
+    return [{"step": 1, "split": "valid", **fields, "seconds": seconds}] if np.isfinite(nll) else []
 
 
-def _impossible(model: ngram.Model, prepared: Prepared) -> list[str]:
-    """What to say of scores that are not what one expects."""
+def _score_warnings(model: ngram.Model, prepared: Prepared) -> list[str]:
+    """Warnings about scores that are not probabilities, or infinite."""
     split = prepared.splits.get("valid")
     if not model.normalised:
         return ["these are scores, not probabilities: perplexity and bits per byte are n/a"]
-    count = 0 if split is None else int(np.isinf(NgramEngine(model).surprises(split)).sum())
-    what = f"{count:,} tokens of the validation text are impossible for this model, so its perplexity is infinite"
-    return [f"{what}; another smoothing has none"] if count else []
+    count = 0 if split is None else int(np.isinf(NgramEngine(model).surprisals(split)).sum())
+    what = f"{count:,} tokens of the validation text have probability 0, so the perplexity is infinite"
+    return [f"{what}; choose another smoothing"] if count else []
 
 
-def _finish(order: Order, prepared: Prepared) -> NgramLanguageModel:
-    model = load(order.run)
+def _finish(request: TrainRequest, prepared: Prepared) -> NgramLanguageModel:
+    model = load(request.run)
     for name in ("valid", "test"):
         if name in prepared.splits:
-            order.run.add_scores([score.to_dict() for score in model.evaluate(split=name, cache=order.cache)])
-    texts = draw(model.counted, prepared.tokenizer.special, **SAMPLES, seed=prepared.config.seed)
-    pictures = [_by_order(model.counted, prepared.splits["valid"])] if "valid" in prepared.splits else []
-    write_report(order.run, [prepared.tokenizer.decode(ids) for ids in texts], pictures=pictures)
+            request.run.add_scores([score.to_dict() for score in model.evaluate(split=name, cache=request.cache)])
+    texts = sample_texts(model.counted, prepared.tokenizer.special, **REPORT_SAMPLES, seed=prepared.config.seed)
+    figures = [_plot_orders(model.counted, prepared.splits["valid"])] if "valid" in prepared.splits else []
+    write_report(request.run, [prepared.tokenizer.decode(ids) for ids in texts], figures=figures)
     return model
 
 
-def _by_order(model: ngram.Model, split: Split) -> str:
-    """Whether the order is too high or too low for this text."""
-    found = ngram.score(model, split.ids, split.starts).orders
-    shares = 100 * np.bincount(found, minlength=model.order + 1)[1:] / max(1, len(found))
+def _plot_orders(model: ngram.Model, split: Split) -> str:
+    """A bar chart of the n-gram order that each token was scored with: whether the order is too high or too low."""
+    orders = ngram.score(model, split.ids, split.starts).orders
+    percentages = 100 * np.bincount(orders, minlength=model.order + 1)[1:] / max(1, len(orders))
     labels = "tokens of the longest known n-gram", "% of the validation text"
-    return bar_chart("How much was known of it", *labels, range(1, model.order + 1), shares.tolist())
+    return bar_chart("Longest matching n-gram", *labels, range(1, model.order + 1), percentages.tolist())
 
 
 # --- using --------------------------------------------------------------------------------------------------------
@@ -165,12 +165,12 @@ def _by_order(model: ngram.Model, split: Split) -> str:
 def load(run: Run) -> NgramLanguageModel:
     """The model of a run, memory-mapped."""
     shared.require_trained(run, "n-grams")
-    shared.require_own(run, read_note(run.weights), "n-grams")
+    shared.require_matching_config(run, read_metadata(run.weights), "n-grams")
     return NgramLanguageModel(run, run.tokenizer("text"), ngram.load(run.weights))
 
 
 class NgramLanguageModel(LanguageModel):
-    """A language model of counted n-grams: what `firth.load` gives for one."""
+    """A trained n-gram language model: what `firth.load` returns for one."""
 
     def __init__(self, run: Run, tokenizer: Tokenizer, counted: ngram.Model) -> None:
         super().__init__(run, tokenizer, NgramEngine(counted), CONTEXT)
@@ -179,27 +179,21 @@ class NgramLanguageModel(LanguageModel):
     def evaluate(
         self, text: str | Iterable[str] | None = None, split: str = "test", cache: Path | None = None
     ) -> list[Score]:
-        """As any language model; n/a where the scores are not probabilities (stupid backoff)."""
-        found = super().evaluate(text, split, cache)
-        return found if self.normalised else [replace(score, value=None) for score in found]
+        """Perplexity and bits per byte; n/a where the scores are not probabilities (stupid backoff)."""
+        scores = super().evaluate(text, split, cache)
+        return scores if self.normalised else [replace(score, value=None) for score in scores]
 
     @property
     def normalised(self) -> bool:
-        """Whether what it says of all texts adds up to one: not with stupid backoff."""
+        """Whether the probabilities of all texts sum to one: not with stupid backoff."""
         return self.counted.normalised
 
-    def part(self, text: str | Iterable[str] | None = None, split: str = "test", cache: Path | None = None) -> Split:
-        """A split of the run's own text, or other text, tokenised; an imported model has none of its own."""
-        if text is None and not self.run.record.data["splits"]:
-            raise FirthError("an imported model has no text of its own", where=self.run.path, do="give it with --text")
-        return super().part(text, split, cache)
-
     def export(self, kind: str, path: str | Path) -> None:
-        """Write the model for other programs: arpa (.gz packs it)."""
+        """Write the model for other programs: `arpa` (a path that ends in .gz is compressed)."""
         if kind not in EXPORTS:
             raise unknown("kind of export", kind, EXPORTS)
         names = {number: name for name, number in self.tokenizer.vocabulary().items()}
-        EXPORTS[kind](self.counted, [names.get(i, f"[{i}]") for i in range(self.tokenizer.size)], path)
+        EXPORTS[kind](self.counted, [names.get(i, f"[{i}]") for i in range(self.tokenizer.vocab_size)], path)
 
 
 EXPORTS: Mapping[str, Any] = {"arpa": ngram.write_arpa}

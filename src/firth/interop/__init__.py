@@ -1,0 +1,1 @@
+"""Import and export of pretrained models: Hugging Face folders (config.json, safetensors, tokenizer files)."""

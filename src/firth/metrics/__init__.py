@@ -1,0 +1,1 @@
+"""Evaluation metrics: perplexity, BLEU, chrF, ROUGE, classification, ranking, correlation; signatures and bootstrap."""

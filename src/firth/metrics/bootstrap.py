@@ -1,7 +1,5 @@
-"""How sure a score is: the same score of texts drawn anew from those there are (Efron 1979; Koehn 2004).
-
-And how sure a difference of two systems is: on the same draws, or with their texts swapped by chance.
-"""
+"""Bootstrap confidence intervals (Efron 1979) and significance tests of two systems: the paired bootstrap
+(Koehn 2004) and approximate randomisation (Noreen 1989; Riezler and Maxwell 2005)."""
 
 from __future__ import annotations
 
@@ -10,106 +8,111 @@ from typing import NamedTuple
 
 import numpy as np
 
-from firth.metrics.counted import Counted
+from firth.metrics.corpus_metric import CorpusStatistics
 
-DRAWS = 1000
-_AT_ONCE = 1 << 22  # numbers drawn together
+RESAMPLES = 1000
+_BLOCK_SIZE = 1 << 22  # random numbers sampled at once: bounds memory
 
 
-class Interval(NamedTuple):
-    """Where a value lies in 95 of 100 draws."""
+class ConfidenceInterval(NamedTuple):
+    """A 95 % confidence interval."""
 
     low: float
     high: float
 
 
-def resampled(totals: np.ndarray, sizes: np.ndarray, seed: int, draws: int = DRAWS) -> np.ndarray:
-    """Scores (draws, systems) of texts drawn with replacement: the sum of totals (systems, texts) over that of sizes.
+def bootstrap_ratios(totals: np.ndarray, sizes: np.ndarray, seed: int, resamples: int = RESAMPLES) -> np.ndarray:
+    """Bootstrap scores (resamples, systems), each the sum of totals (systems, texts) over the sum of sizes (texts).
 
-    All systems are scored on the same draws, so that differences between them can be taken draw by draw.
+    All systems are scored on the same resamples, so that their differences are paired.
     """
-    together = np.vstack([totals, sizes]).T.astype(np.float64)  # (texts, systems + 1)
-    found = np.concatenate([times @ together for times in _times(len(sizes), seed, draws)])
-    return found[:, :-1] / found[:, -1:]
+    stacked = np.vstack([totals, sizes]).T.astype(np.float64)  # (texts, systems + 1)
+    sums = np.concatenate([counts @ stacked for counts in _resample_counts(len(sizes), seed, resamples)])
+    return sums[:, :-1] / sums[:, -1:]
 
 
-def _times(count: int, seed: int, draws: int) -> Iterator[np.ndarray]:
-    """How often each text is in each draw (draws, texts), in blocks."""
-    stream = np.random.Generator(np.random.Philox(key=seed))
-    block = max(1, _AT_ONCE // count)
-    for start in range(0, draws, block):
-        chosen = stream.integers(count, size=(min(block, draws - start), count))
-        yield np.stack([np.bincount(row, minlength=count) for row in chosen])
+def _resample_counts(texts: int, seed: int, resamples: int) -> Iterator[np.ndarray]:
+    """How often each text is in each resample (resamples, texts), in blocks."""
+    rng = np.random.Generator(np.random.Philox(key=seed))
+    block = max(1, _BLOCK_SIZE // texts)
+    for start in range(0, resamples, block):
+        indices = rng.integers(texts, size=(min(block, resamples - start), texts))
+        yield np.stack([np.bincount(row, minlength=texts) for row in indices])
 
 
-def interval(values: np.ndarray) -> Interval:
-    """The middle 95 of 100 of the values."""
+def confidence_interval(values: np.ndarray) -> ConfidenceInterval:
+    """The 95 % percentile interval of bootstrap values."""
     low, high = np.quantile(values, (0.025, 0.975))
-    return Interval(float(low), float(high))
+    return ConfidenceInterval(float(low), float(high))
 
 
-# --- scores that are worked out of sums, and two systems ----------------------------------------------------------
+# --- corpus metrics and tests of two systems ----------------------------------------------------------------------
 
 
-class Paired(NamedTuple):
-    """A second system against a first one on the same draws of texts."""
+class PairedBootstrap(NamedTuple):
+    """A second system compared with a first one on the same resamples."""
 
-    difference: float  # of all texts: the second's score less the first's
-    interval: Interval  # of the difference
-    wins: float  # share of draws in which the second is better; ties are half (Koehn 2004)
-    p: float  # how often a difference so large, either way, comes up by drawing where there is none
-    draws: int
+    difference: float  # on all texts: the second system's score minus the first's
+    interval: ConfidenceInterval  # of the difference
+    win_rate: float  # fraction of resamples in which the second is better; ties count half (Koehn 2004)
+    p_value: float  # two-sided
+    resamples: int
 
 
-class Swapped(NamedTuple):
-    """A second system against a first one, their texts swapped by chance."""
+class ApproximateRandomisation(NamedTuple):
+    """A second system compared with a first one by randomly exchanging their outputs."""
 
     difference: float
-    p: float  # how often swapping makes a difference so large, either way
-    draws: int
+    p_value: float  # two-sided
+    resamples: int
 
 
-def redrawn(counted: Counted, seed: int = 0, draws: int = DRAWS) -> np.ndarray:
-    """Scores (draws) of texts drawn with replacement, each from the sum of their counts."""
-    blocks = _times(len(counted.rows), seed, draws)
-    return _scores(counted.value, np.concatenate([times @ counted.rows for times in blocks]))
+def bootstrap_scores(statistics: CorpusStatistics, seed: int = 0, resamples: int = RESAMPLES) -> np.ndarray:
+    """The corpus score of each bootstrap resample (resamples,)."""
+    blocks = _resample_counts(len(statistics.counts), seed, resamples)
+    return _scores(statistics.compute, np.concatenate([counts @ statistics.counts for counts in blocks]))
 
 
-def paired(first: Counted, second: Counted, seed: int = 0, draws: int = DRAWS) -> Paired:
-    """The paired bootstrap (Koehn 2004), two-sided: both systems are scored on the same draws.
+def paired_bootstrap(
+    first: CorpusStatistics, second: CorpusStatistics, seed: int = 0, resamples: int = RESAMPLES
+) -> PairedBootstrap:
+    """The paired bootstrap test (Koehn 2004), two-sided: both systems are scored on the same resamples.
 
-    Draws scatter around the difference that was found; how they would scatter around none is told by moving them.
+    The null distribution is the bootstrap distribution of the difference, shifted to mean zero.
     """
-    _match(first, second)
-    found = redrawn(second, seed, draws) - redrawn(first, seed, draws)
-    difference = second.value(second.total) - first.value(first.total)
-    extreme = int((np.abs(found - found.mean()) >= _slightly_below(abs(difference))).sum())
-    wins = float((found > 0).mean() + (found == 0).mean() / 2)
-    return Paired(difference, interval(found), wins, (extreme + 1) / (draws + 1), draws)
+    _check_comparable(first, second)
+    differences = bootstrap_scores(second, seed, resamples) - bootstrap_scores(first, seed, resamples)
+    difference = second.compute(second.total) - first.compute(first.total)
+    extreme = int((np.abs(differences - differences.mean()) >= _slightly_below(abs(difference))).sum())
+    win_rate = float((differences > 0).mean() + (differences == 0).mean() / 2)
+    p_value = (extreme + 1) / (resamples + 1)
+    return PairedBootstrap(difference, confidence_interval(differences), win_rate, p_value, resamples)
 
 
-def swapped(first: Counted, second: Counted, seed: int = 0, draws: int = DRAWS) -> Swapped:
-    """Approximate randomisation (Noreen 1989; Riezler and Maxwell 2005), two-sided: if neither system were better,
-    it would not matter which of the two wrote which text."""
-    _match(first, second)
-    both, apart = first.total + second.total, second.rows - first.rows
-    ours = np.concatenate([first.total + swaps @ apart for swaps in _swaps(len(apart), seed, draws)])
-    found = _scores(first.value, both - ours) - _scores(first.value, ours)
-    difference = second.value(second.total) - first.value(first.total)
-    extreme = int((np.abs(found) >= _slightly_below(abs(difference))).sum())
-    return Swapped(difference, (extreme + 1) / (draws + 1), draws)
+def approximate_randomisation(
+    first: CorpusStatistics, second: CorpusStatistics, seed: int = 0, resamples: int = RESAMPLES
+) -> ApproximateRandomisation:
+    """The approximate randomisation (permutation) test, two-sided: under the null hypothesis, exchanging the two
+    systems' outputs of a text changes nothing (Noreen 1989; Riezler and Maxwell 2005)."""
+    _check_comparable(first, second)
+    both, change = first.total + second.total, second.counts - first.counts
+    sums = np.concatenate([first.total + swaps @ change for swaps in _swaps(len(change), seed, resamples)])
+    differences = _scores(first.compute, both - sums) - _scores(first.compute, sums)
+    difference = second.compute(second.total) - first.compute(first.total)
+    extreme = int((np.abs(differences) >= _slightly_below(abs(difference))).sum())
+    return ApproximateRandomisation(difference, (extreme + 1) / (resamples + 1), resamples)
 
 
-def _swaps(count: int, seed: int, draws: int) -> Iterator[np.ndarray]:
-    """Which texts change hands in each trial (draws, texts), in blocks."""
-    stream = np.random.Generator(np.random.Philox(key=seed))
-    block = max(1, _AT_ONCE // count)
-    for start in range(0, draws, block):
-        yield stream.integers(2, size=(min(block, draws - start), count))
+def _swaps(texts: int, seed: int, resamples: int) -> Iterator[np.ndarray]:
+    """Which texts are exchanged in each trial (resamples, texts), in blocks."""
+    rng = np.random.Generator(np.random.Philox(key=seed))
+    block = max(1, _BLOCK_SIZE // texts)
+    for start in range(0, resamples, block):
+        yield rng.integers(2, size=(min(block, resamples - start), texts))
 
 
-def _scores(value: Callable[[np.ndarray], float], sums: np.ndarray) -> np.ndarray:
-    return np.array([value(row) for row in sums])
+def _scores(compute: Callable[[np.ndarray], float], sums: np.ndarray) -> np.ndarray:
+    return np.array([compute(row) for row in sums])
 
 
 def _slightly_below(value: float) -> float:
@@ -117,6 +120,6 @@ def _slightly_below(value: float) -> float:
     return value * (1 - 1e-9) - 1e-12
 
 
-def _match(first: Counted, second: Counted) -> None:
-    if first.signature != second.signature or len(first.rows) != len(second.rows):
-        raise ValueError("two systems can be compared where signatures and texts agree")
+def _check_comparable(first: CorpusStatistics, second: CorpusStatistics) -> None:
+    if first.signature != second.signature or len(first.counts) != len(second.counts):
+        raise ValueError("two systems can be compared only if their signatures and numbers of texts are equal")

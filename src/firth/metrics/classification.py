@@ -1,36 +1,37 @@
-"""How well guessed labels agree with the right ones. Each text has a set of right labels and a set of guesses."""
+"""Classification metrics for one or more labels per text: micro-averaged precision and recall, macro-averaged F1."""
 
 from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Collection, Hashable, Sequence
 
-Sets = Sequence[Collection[Hashable]]
+LabelSets = Sequence[Collection[Hashable]]
 
 
-def precision(right: Sets, guessed: Sets) -> float | None:
-    """The share of guesses that are right; None without guesses."""
-    return _share(_hits(right, guessed), sum(len(set(labels)) for labels in guessed))
+def precision(gold: LabelSets, predicted: LabelSets) -> float | None:
+    """Micro-averaged precision: the fraction of predicted labels that are gold; None without predictions."""
+    return _ratio(_true_positives(gold, predicted), sum(len(set(labels)) for labels in predicted))
 
 
-def recall(right: Sets, guessed: Sets) -> float | None:
-    """The share of right labels that are guessed; None without right labels."""
-    return _share(_hits(right, guessed), sum(len(set(labels)) for labels in right))
+def recall(gold: LabelSets, predicted: LabelSets) -> float | None:
+    """Micro-averaged recall: the fraction of gold labels that are predicted; None without gold labels."""
+    return _ratio(_true_positives(gold, predicted), sum(len(set(labels)) for labels in gold))
 
 
-def macro_f1(right: Sets, guessed: Sets) -> float | None:
-    """The mean F1 of the labels that are right or guessed anywhere: rare labels count as much as common ones."""
-    pairs = [(set(gold), set(guess)) for gold, guess in zip(right, guessed, strict=True)]
-    there = Counter(label for gold, _ in pairs for label in gold)
-    said = Counter(label for _, guess in pairs for label in guess)
-    hits = Counter(label for gold, guess in pairs for label in gold & guess)
-    every = [2.0 * hits[label] / (there[label] + said[label]) for label in there | said]
-    return sum(every) / len(every) if every else None
+def macro_f1(gold: LabelSets, predicted: LabelSets) -> float | None:
+    """Macro-averaged F1: the unweighted mean over all labels that are gold or predicted anywhere; None without any."""
+    pairs = [(set(true), set(guess)) for true, guess in zip(gold, predicted, strict=True)]
+    gold_counts = Counter(label for true, _ in pairs for label in true)
+    predicted_counts = Counter(label for _, guess in pairs for label in guess)
+    hits = Counter(label for true, guess in pairs for label in true & guess)
+    labels = gold_counts | predicted_counts
+    scores = [2.0 * hits[label] / (gold_counts[label] + predicted_counts[label]) for label in labels]
+    return sum(scores) / len(scores) if scores else None
 
 
-def _hits(right: Sets, guessed: Sets) -> int:
-    return sum(len(set(gold) & set(guess)) for gold, guess in zip(right, guessed, strict=True))
+def _true_positives(gold: LabelSets, predicted: LabelSets) -> int:
+    return sum(len(set(true) & set(guess)) for true, guess in zip(gold, predicted, strict=True))
 
 
-def _share(hits: int, count: int) -> float | None:
+def _ratio(hits: int, count: int) -> float | None:
     return hits / count if count else None

@@ -1,4 +1,4 @@
-"""How well clusters agree with known classes."""
+"""Clustering metrics: purity."""
 
 from __future__ import annotations
 
@@ -7,13 +7,13 @@ from collections.abc import Hashable, Sequence
 
 
 def purity(clusters: Sequence[Hashable], classes: Sequence[Hashable]) -> float | None:
-    """The share of items that are of the commonest class of their cluster; None without items."""
+    """The fraction of items that are of the majority class of their cluster; None without items."""
     if len(clusters) != len(classes):
         raise ValueError(f"{len(clusters)} clusters against {len(classes)} classes")
     if not len(clusters):
         return None
-    together = Counter(zip(clusters, classes, strict=True))
-    best: dict[Hashable, int] = {}
-    for (cluster, _), count in together.items():
-        best[cluster] = max(best.get(cluster, 0), count)
-    return sum(best.values()) / len(clusters)
+    contingency = Counter(zip(clusters, classes, strict=True))
+    majority: dict[Hashable, int] = {}
+    for (cluster, _), count in contingency.items():
+        majority[cluster] = max(majority.get(cluster, 0), count)
+    return sum(majority.values()) / len(clusters)

@@ -1,4 +1,4 @@
-"""Systems that wrote the same texts, side by side: scores, how sure they are, differences, and scores by length."""
+"""Comparison of systems on the same references: scores, confidence intervals, significance tests, scores by length."""
 
 from __future__ import annotations
 
@@ -9,86 +9,102 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from firth.errors import unknown
-from firth.metrics.bootstrap import DRAWS, Interval, Paired, Swapped, interval, paired, redrawn, swapped
-from firth.metrics.counted import Counted, digest, percent
-from firth.metrics.lengths import BINS, Bin, by_length
-from firth.metrics.repetition import repeated_runs
+from firth.metrics import bootstrap
+from firth.metrics.bleu import (
+    DEFAULT_OPTIONS,
+    MetricOptions,
+    check_references,
+    count_bleu,
+    count_chrf,
+    count_length,
+    tokenize,
+)
+from firth.metrics.bootstrap import RESAMPLES, ApproximateRandomisation, ConfidenceInterval, PairedBootstrap
+from firth.metrics.by_length import BINS, Bin, by_length
+from firth.metrics.corpus_metric import CorpusStatistics, digest, percentage
+from firth.metrics.repetition import count_repeated_ngrams
+from firth.metrics.rouge import count_rouge
 from firth.metrics.score import Score, signature
-from firth.metrics.summary import count_rouge
-from firth.metrics.translation import USUAL, Manner, check, count_bleu, count_chrf, count_length, tokens
 
 Texts = Sequence[str]
-Counting = Callable[[Texts, Sequence[Texts], Manner], list[Counted]]
-_ORDER = 2  # of the runs of words that count as repeated: sentences are short
+CountFunction = Callable[[Texts, Sequence[Texts], MetricOptions], list[CorpusStatistics]]
+_REPETITION_ORDER = 2  # bigrams: sentences are short
 
 
-def count_exact(hypotheses: Texts, references: Sequence[Texts], manner: Manner = USUAL) -> Counted:
-    """Texts that are one of their references, white space aside."""
-    check(hypotheses, references)
+def count_exact_match(
+    hypotheses: Texts, references: Sequence[Texts], options: MetricOptions = DEFAULT_OPTIONS
+) -> CorpusStatistics:
+    """Exact match: the percentage of texts equal to one of their references, up to white space."""
+    check_references(hypotheses, references)
 
-    def plain(text: str) -> str:
-        return " ".join((text.lower() if manner.lowercase else text).split())
+    def normalised(text: str) -> str:
+        return " ".join((text.lower() if options.lowercase else text).split())
 
-    hits = [plain(text) in map(plain, several) for text, *several in zip(hypotheses, *references, strict=True)]
-    told = {"nrefs": len(references), "case": "lc" if manner.lowercase else "mixed", "data": digest(references)}
-    return Counted("exact match", np.array([(hit, 1.0) for hit in hits], float), percent, signature(told))
-
-
-def count_repetition(texts: Texts, manner: Manner = USUAL) -> Counted:
-    """Pairs of words that stood in the same text before, in each hundred pairs (Welleck et al. 2020)."""
-    rows = [repeated_runs(words, _ORDER) for words in tokens(texts, manner)]
-    told = {"case": "lc" if manner.lowercase else "mixed", "tok": manner.tokenize or "13a", "order": _ORDER}
-    return Counted("repetition", np.array(rows, float), percent, signature(told))
+    hits = [normalised(text) in map(normalised, golds) for text, *golds in zip(hypotheses, *references, strict=True)]
+    fields = {"nrefs": len(references), "case": _case(options), "data": digest(references)}
+    counts = np.array([(hit, 1.0) for hit in hits], float)
+    return CorpusStatistics("exact match", counts, percentage, signature(fields))
 
 
-METRICS: dict[str, Counting] = {
-    "bleu": lambda texts, references, manner: [count_bleu(texts, references, manner)],
-    "chrf": lambda texts, references, manner: [count_chrf(texts, references, manner)],
+def count_repetition(texts: Texts, options: MetricOptions = DEFAULT_OPTIONS) -> CorpusStatistics:
+    """The percentage of word bigrams that occurred earlier in the same text (seq-rep-2, Welleck et al. 2020)."""
+    counts = [count_repeated_ngrams(words, _REPETITION_ORDER) for words in tokenize(texts, options)]
+    fields = {"case": _case(options), "tok": options.tokenize or "13a", "order": _REPETITION_ORDER}
+    return CorpusStatistics("repetition", np.array(counts, float), percentage, signature(fields))
+
+
+def _case(options: MetricOptions) -> str:
+    return "lc" if options.lowercase else "mixed"
+
+
+METRICS: dict[str, CountFunction] = {
+    "bleu": lambda texts, references, options: [count_bleu(texts, references, options)],
+    "chrf": lambda texts, references, options: [count_chrf(texts, references, options)],
     "rouge": count_rouge,
-    "exact": lambda texts, references, manner: [count_exact(texts, references, manner)],
+    "exact": lambda texts, references, options: [count_exact_match(texts, references, options)],
 }
 
 
-class Measured(NamedTuple):
-    """A score, where it lies in 95 of 100 draws, and what else its counts say."""
+class MeasuredScore(NamedTuple):
+    """A score, its 95 % confidence interval, and its details (precisions, lengths)."""
 
     score: Score
-    interval: Interval
+    interval: ConfidenceInterval
     details: dict[str, float]
 
 
-class Against(NamedTuple):
-    """A score of a system against the first system's."""
+class SignificanceTests(NamedTuple):
+    """A metric of a system tested against the first system's."""
 
     metric: str
-    paired: Paired
-    swapped: Swapped
+    paired_bootstrap: PairedBootstrap
+    approximate_randomisation: ApproximateRandomisation
 
 
 @dataclass(frozen=True)
-class Outcome:
-    """One system."""
+class SystemScores:
+    """The scores of one system."""
 
     name: str
-    scores: tuple[Measured, ...]
-    habits: tuple[Score, ...]  # length and repetition: neither more nor less is better in itself
-    against: tuple[Against, ...]  # the first system; nothing for itself
+    scores: tuple[MeasuredScore, ...]
+    diagnostics: tuple[Score, ...]  # length ratio and repetition: neither higher nor lower is better in itself
+    significance: tuple[SignificanceTests, ...]  # against the first system; empty for the first itself
 
 
 @dataclass(frozen=True)
 class Comparison:
-    """All systems; the references' own repetition, to judge theirs by; and the first metric by length, if asked."""
+    """All systems; the repetition of the references, as a baseline; the first metric by length if sources are given."""
 
-    systems: tuple[Outcome, ...]
+    systems: tuple[SystemScores, ...]
     reference: Score
-    lengths: tuple[Bin, ...] = ()
+    by_length: tuple[Bin, ...] = ()
 
     def to_dict(self) -> dict[str, Any]:
         """As JSON values."""
         return {
-            "systems": [_system(outcome) for outcome in self.systems],
+            "systems": [_system_json(system) for system in self.systems],
             "reference": self.reference.to_dict(),
-            "lengths": [found._asdict() for found in self.lengths],
+            "by_length": [length_bin._asdict() for length_bin in self.by_length],
         }
 
 
@@ -96,54 +112,76 @@ def compare(
     systems: Sequence[tuple[str, Texts]],
     references: Sequence[Texts],
     metrics: Sequence[str] = ("bleu", "chrf"),
-    manner: Manner = USUAL,
+    options: MetricOptions = DEFAULT_OPTIONS,
     *,
     sources: Texts = (),
     edges: Sequence[int] = (),
     bins: int = BINS,
     seed: int = 0,
-    draws: int = DRAWS,
+    resamples: int = RESAMPLES,
 ) -> Comparison:
-    """Systems (name and texts) scored on the same references; each after the first is tested against the first."""
+    """Score systems (name, texts) on the same references; each after the first is tested against the first."""
     for name in metrics:
         if name not in METRICS:
             raise unknown("metric", name, METRICS)
-    counted = [
-        [found for name in metrics for found in METRICS[name](texts, references, manner)] for _, texts in systems
+    statistics = [
+        [each for name in metrics for each in METRICS[name](texts, references, options)] for _, texts in systems
     ]
-    outcomes = [
-        _outcome(name, count_habits(texts, references, manner), scores, counted[0] if place else [], seed, draws)
-        for place, ((name, texts), scores) in enumerate(zip(systems, counted, strict=True))
+    results = [
+        _score_system(
+            name, count_diagnostics(texts, references, options), scores, statistics[0] if n else [], seed, resamples
+        )
+        for n, ((name, texts), scores) in enumerate(zip(systems, statistics, strict=True))
     ]
-    found: list[Bin] = []
+    length_bins: list[Bin] = []
     if sources:
-        check(systems[0][1], [sources])
-        lengths = [len(words) for words in tokens(sources, manner)]
-        found = by_length(lengths, [scores[0] for scores in counted], edges, bins)
-    return Comparison(tuple(outcomes), count_repetition(references[0], manner).score(), tuple(found))
+        check_references(systems[0][1], [sources])
+        lengths = [len(words) for words in tokenize(sources, options)]
+        length_bins = by_length(lengths, [scores[0] for scores in statistics], edges, bins)
+    return Comparison(tuple(results), count_repetition(references[0], options).score(), tuple(length_bins))
 
 
-def count_habits(texts: Texts, references: Sequence[Texts], manner: Manner = USUAL) -> tuple[Counted, Counted]:
-    """How long texts are against their references, and how much they repeat themselves."""
-    return count_length(count_bleu(texts, references, manner)), count_repetition(texts, manner)
+def count_diagnostics(
+    texts: Texts, references: Sequence[Texts], options: MetricOptions = DEFAULT_OPTIONS
+) -> tuple[CorpusStatistics, CorpusStatistics]:
+    """The length ratio to the references, and the repetition rate."""
+    return count_length(count_bleu(texts, references, options)), count_repetition(texts, options)
 
 
-def _outcome(
-    name: str, habits: Sequence[Counted], scores: Sequence[Counted], first: Sequence[Counted], seed: int, draws: int
-) -> Outcome:
-    measured = [Measured(each.score(), interval(redrawn(each, seed, draws)), dict(each.details(each.total)))
-                for each in scores]  # fmt: skip
-    against = [Against(ours.name, paired(theirs, ours, seed, draws), swapped(theirs, ours, seed, draws))
-               for theirs, ours in zip(first, scores, strict=bool(first))]  # fmt: skip
-    return Outcome(name, tuple(measured), tuple(each.score() for each in habits), tuple(against))
-
-
-def _system(outcome: Outcome) -> dict[str, Any]:
-    scores = [{**asdict(score), "interval": list(where), "details": details}
-              for score, where, details in outcome.scores]  # fmt: skip
-    against = [
-        {"metric": metric, "paired": {**pair._asdict(), "interval": list(pair.interval)}, "swapped": swap._asdict()}
-        for metric, pair, swap in outcome.against
+def _score_system(
+    name: str,
+    diagnostics: Sequence[CorpusStatistics],
+    statistics: Sequence[CorpusStatistics],
+    baseline: Sequence[CorpusStatistics],
+    seed: int,
+    resamples: int,
+) -> SystemScores:
+    scores = []
+    for each in statistics:
+        interval = bootstrap.confidence_interval(bootstrap.bootstrap_scores(each, seed, resamples))
+        scores.append(MeasuredScore(each.score(), interval, dict(each.details(each.total))))
+    significance = [
+        SignificanceTests(
+            each.name,
+            bootstrap.paired_bootstrap(first, each, seed, resamples),
+            bootstrap.approximate_randomisation(first, each, seed, resamples),
+        )
+        for first, each in zip(baseline, statistics, strict=bool(baseline))
     ]
-    return {"name": outcome.name, "scores": scores, "habits": [asdict(score) for score in outcome.habits],
-            "against": against}  # fmt: skip
+    return SystemScores(name, tuple(scores), tuple(each.score() for each in diagnostics), tuple(significance))
+
+
+def _system_json(system: SystemScores) -> dict[str, Any]:
+    scores = [
+        {**asdict(score), "interval": list(interval), "details": details} for score, interval, details in system.scores
+    ]
+    significance = [
+        {
+            "metric": metric,
+            "paired_bootstrap": {**paired._asdict(), "interval": list(paired.interval)},
+            "approximate_randomisation": randomised._asdict(),
+        }
+        for metric, paired, randomised in system.significance
+    ]
+    diagnostics = [asdict(score) for score in system.diagnostics]
+    return {"name": system.name, "scores": scores, "diagnostics": diagnostics, "significance": significance}

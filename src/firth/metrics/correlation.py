@@ -1,40 +1,41 @@
-"""How well two rows of numbers agree."""
+"""Correlation coefficients of two sequences of numbers: Pearson and Spearman (through SciPy)."""
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Sequence
 
 import numpy as np
 
 
-def ranks(values: Sequence[float]) -> np.ndarray:
-    """The place of each value in ascending order, from 1; equal values share the mean of their places."""
-    _, which, count = np.unique(np.asarray(values, np.float64), return_inverse=True, return_counts=True)
-    last = np.cumsum(count)
-    return (last - (count - 1) / 2.0)[which]
-
-
 def pearson(left: Sequence[float], right: Sequence[float]) -> float | None:
-    """The linear correlation; None where one side does not vary or there are fewer than two values."""
-    x, y = np.asarray(left, np.float64), np.asarray(right, np.float64)
-    if x.shape != y.shape:
-        raise ValueError(f"{x.size} values against {y.size}")
-    if x.size < 2 or x.min() == x.max() or y.min() == y.max():
+    """Pearson's r; None if one side is constant or there are fewer than two values."""
+    from scipy import stats
+
+    x, y = _checked(left, right)
+    if _is_constant(x) or _is_constant(y):
         return None
-    x, y = _scaled(x), _scaled(y)
-    return float(np.clip(x @ y / np.sqrt((x @ x) * (y @ y)), -1.0, 1.0))
-
-
-def _scaled(values: np.ndarray) -> np.ndarray:
-    """The deviations from the mean over the largest of them: their squares neither overflow nor vanish."""
-    values = values / np.abs(values).max()
-    values = values - values.mean()
-    return values / np.abs(values).max()
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", stats.NearConstantInputWarning)
+        return float(stats.pearsonr(x, y).statistic)
 
 
 def spearman(left: Sequence[float], right: Sequence[float]) -> float | None:
-    """The correlation of ranks, ties sharing their mean rank; None where one side does not vary."""
-    x, y = np.asarray(left, np.float64), np.asarray(right, np.float64)
+    """Spearman's rank correlation ρ, ties at their mean rank; None if one side is constant. NaN is refused."""
+    from scipy import stats
+
+    x, y = _checked(left, right)
     if np.isnan(x).any() or np.isnan(y).any():
         raise ValueError("a value is not a number")
-    return pearson(ranks(x), ranks(y))
+    return None if _is_constant(x) or _is_constant(y) else float(stats.spearmanr(x, y).statistic)
+
+
+def _checked(left: Sequence[float], right: Sequence[float]) -> tuple[np.ndarray, np.ndarray]:
+    x, y = np.asarray(left, np.float64), np.asarray(right, np.float64)
+    if x.shape != y.shape:
+        raise ValueError(f"{x.size} values against {y.size}")
+    return x, y
+
+
+def _is_constant(values: np.ndarray) -> bool:
+    return values.size < 2 or values.min() == values.max()

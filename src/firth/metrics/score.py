@@ -1,4 +1,4 @@
-"""A number and how it came about: two scores may be compared when their signatures agree."""
+"""A score and its signature: two scores are comparable if their signatures agree (Post 2018)."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ import firth
 
 @dataclass(frozen=True)
 class Score:
-    """A signed number; None where the question has no answer (the cell says n/a)."""
+    """A named value with a signature; None where the metric is undefined (shown as n/a)."""
 
     name: str
     value: float | None
@@ -22,11 +22,11 @@ class Score:
         return asdict(self)
 
 
-def signature(parts: Mapping[str, object]) -> str:
-    """How a number came about, in sacrebleu's manner: `tok:word/1a2b|ctx:carried|…|firth:0.1.0`."""
-    return "|".join(f"{name}:{value}" for name, value in {**parts, "firth": firth.__version__}.items())
+def signature(fields: Mapping[str, object]) -> str:
+    """The settings behind a score in sacrebleu's format: `tok:word/1a2b|ctx:carried|…|firth:0.1.0`."""
+    return "|".join(f"{name}:{value}" for name, value in {**fields, "firth": firth.__version__}.items())
 
 
-def parts(signature: str) -> dict[str, str]:
+def parse_signature(signature: str) -> dict[str, str]:
     """The inverse of `signature`."""
-    return dict(part.partition(":")[::2] for part in signature.split("|"))
+    return dict(field.partition(":")[::2] for field in signature.split("|"))

@@ -1,0 +1,1 @@
+"""Neural network layers that are independent of any task."""

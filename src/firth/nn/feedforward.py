@@ -1,4 +1,4 @@
-"""The network that each position goes through by itself."""
+"""The position-wise feed-forward network of a Transformer layer, plain or gated (GLU)."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from torch import Tensor, nn
 from torch.nn import functional as F
 from torch.utils.checkpoint import checkpoint
 
-from firth.config.schema import Transformer
+from firth.config.schema import GatedFeedForward, Transformer
 from firth.nn.linear import Linear
 
 ACTIVATIONS = {
@@ -21,27 +21,29 @@ ACTIVATIONS = {
 
 
 class FeedForward(nn.Module):
-    """Wider, bent, and back."""
+    """Two linear layers with an activation between; gated: the activation is multiplied by a third projection (GLU;
+    Shazeer 2020)."""
 
     def __init__(self, config: Transformer):
         super().__init__()
-        inner = config.inner or 4 * config.width
-        self.input = Linear(config.width, inner, bias=config.bias)
-        self.gate = Linear(config.width, inner, bias=config.bias) if config.gated else None
-        self.output = Linear(inner, config.width, bias=config.bias)
-        self.activation, self.chunk = ACTIVATIONS[config.activation], config.chunk
+        options = config.feedforward
+        width, gated = options.width or 4 * config.width, isinstance(options, GatedFeedForward)
+        self.up_proj = Linear(config.width, width, bias=config.bias)
+        self.gate_proj = Linear(config.width, width, bias=config.bias) if gated else None
+        self.down_proj = Linear(width, config.width, bias=config.bias)
+        self.activation, self.chunk_size = ACTIVATIONS[options.activation], options.chunk
 
     def forward(self, x: Tensor) -> Tensor:
-        """x (…, time, width) -> the same shape, so many tokens at a time as configured (Kitaev et al. 2020)."""
-        if not self.chunk or x.shape[-2] <= self.chunk:
-            return self.whole(x)
+        """x (…, time, width) -> the same shape, computed in chunks of tokens if so configured (Kitaev et al. 2020)."""
+        if not self.chunk_size or x.shape[-2] <= self.chunk_size:
+            return self.compute(x)
         if not torch.is_grad_enabled():
-            return torch.cat([self.whole(part) for part in x.split(self.chunk, -2)], -2)
-        # inner vectors are worked out once more on the way back: kept, they would take as much memory as all at once
-        parts = (checkpoint(self.whole, part, use_reentrant=False) for part in x.split(self.chunk, -2))
-        return torch.cat(list(parts), -2)
+            return torch.cat([self.compute(chunk) for chunk in x.split(self.chunk_size, -2)], -2)
+        # gradient checkpointing: storing the hidden activations of all chunks would take as much memory as no chunking
+        chunks = (checkpoint(self.compute, chunk, use_reentrant=False) for chunk in x.split(self.chunk_size, -2))
+        return torch.cat(list(chunks), -2)
 
-    def whole(self, x: Tensor) -> Tensor:
+    def compute(self, x: Tensor) -> Tensor:
         """The same for all tokens at once."""
-        bent = self.activation(self.input(x))
-        return self.output(bent if self.gate is None else bent * self.gate(x))
+        hidden = self.activation(self.up_proj(x))
+        return self.down_proj(hidden if self.gate_proj is None else hidden * self.gate_proj(x))

@@ -1,4 +1,5 @@
-"""Matrix products of few rows, as in step-wise decoding, where reading the matrix is all the work."""
+"""Linear layers that are faster for few rows without gradients, as in step-wise decoding, where reading the weight from
+memory is all the work; dynamic quantization of weights."""
 
 from __future__ import annotations
 
@@ -13,151 +14,154 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional as F
 
-from firth.counts.compiled import Quicker, can_share, kernel
 from firth.errors import FirthError
+from firth.jit import Autotuner, can_run_parallel, kernel
 
-SOME, SMALL = 32, 1 << 17  # rows up to which, and numbers from which on oneDNN's blocks are read faster
-TINY = 1 << 16  # numbers from which on a loop of our own is the quickest for one row, and for each thread to read
-PAYS = 1 << 31  # numbers read for one row in this process, after which it pays to load that loop (a third of a second)
+MAX_ROWS, MIN_PACKED_SIZE = 32, 1 << 17  # up to so many rows, from so many weights on, oneDNN's packed format is faster
+MIN_NUMBA_SIZE = 1 << 16  # from so many weights on the numba kernel is fastest for one row; also the least per thread
+NUMBA_AFTER = 1 << 31  # so many weights read for single rows in this process make loading the kernel (0.3 s) worthwhile
 
 
-class Form(NamedTuple):
-    """How a matrix is kept for products without gradients."""
+class WeightFormat(NamedTuple):
+    """How a weight matrix is stored for products without gradients."""
 
-    make: Callable[[Tensor, Tensor | None], Any]  # weight (out, in), bias -> what is kept
-    product: Callable[[Tensor, Any, Tensor | None], Tensor]  # x (…, in), what is kept, bias -> (…, out)
+    prepare: Callable[[Tensor, Tensor | None], Any]  # weight (out, in), bias -> stored form
+    product: Callable[[Tensor, Any, Tensor | None], Tensor]  # x (…, in), stored form, bias -> (…, out)
 
 
 @kernel
-def _dots(matrix, x, bias, out, first, last):
-    """Row after row, each read once and on end: a thread nearly takes what the memory gives it, where BLAS (MKL on an
-    AMD EPYC) takes a third to a half of it, and neither BLAS nor oneDNN divides one row's products among threads."""
+def _matvec(matrix, x, bias, out, first, last):
+    """Matrix-vector products row by row: a thread nearly reaches memory bandwidth, where BLAS (MKL on an AMD EPYC)
+    reaches a third to a half of it, and neither BLAS nor oneDNN divides the product with one row among threads."""
     for row in range(len(x)):
-        for place in range(first, last):
+        for column in range(first, last):
             total = np.float32(0.0)
             for i in range(matrix.shape[1]):
-                total += matrix[place, i] * x[row, i]
-            out[row, place] = total + bias[place]
+                total += matrix[column, i] * x[row, i]
+            out[row, column] = total + bias[column]
 
 
-@partial(kernel, shared=True)
-def _shared(matrix, x, bias, out, parts):
+@partial(kernel, parallel=True)
+def _matvec_parallel(matrix, x, bias, out, parts):
     for part in numba.prange(parts):
-        _dots(matrix, x, bias, out, len(matrix) * part // parts, len(matrix) * (part + 1) // parts)
+        _matvec(matrix, x, bias, out, len(matrix) * part // parts, len(matrix) * (part + 1) // parts)
 
 
-def _together(matrix: np.ndarray, x: np.ndarray, bias: np.ndarray, out: np.ndarray) -> None:
-    parts = min(torch.get_num_threads(), matrix.size // TINY)
+def _with_threads(matrix: np.ndarray, x: np.ndarray, bias: np.ndarray, out: np.ndarray) -> None:
+    parts = min(torch.get_num_threads(), matrix.size // MIN_NUMBA_SIZE)
     numba.set_num_threads(min(parts, numba.config.NUMBA_NUM_THREADS))
-    _shared(matrix, x, bias, out, parts)
+    _matvec_parallel(matrix, x, bias, out, parts)
 
 
-def _alone(matrix: np.ndarray, x: np.ndarray, bias: np.ndarray, out: np.ndarray) -> None:
-    _dots(matrix, x, bias, out, 0, len(matrix))
+def _single_thread(matrix: np.ndarray, x: np.ndarray, bias: np.ndarray, out: np.ndarray) -> None:
+    _matvec(matrix, x, bias, out, 0, len(matrix))
 
 
-_QUICKER = Quicker(_alone, _together)  # threads wait for the slowest of them, which another program may hold up
+_TUNED_MATVEC = Autotuner(_single_thread, _with_threads)  # threads wait for the slowest, which other programs may delay
 
 
-def _rows(weight: Tensor, bias: Tensor | None) -> tuple[np.ndarray, np.ndarray]:
+def _numba_weight(weight: Tensor, bias: Tensor | None) -> tuple[np.ndarray, np.ndarray]:
     return weight.contiguous().numpy(), (weight.new_zeros(len(weight)) if bias is None else bias).numpy()
 
 
-def _by_dots(x: Tensor, kept: tuple[np.ndarray, np.ndarray], _: Tensor | None) -> Tensor:
-    matrix, bias = kept
-    found = torch.empty(*x.shape[:-1], len(matrix))
-    given = matrix, x.reshape(-1, x.shape[-1]).numpy(), bias, found.view(-1, len(matrix)).numpy()
-    if matrix.size >= 2 * TINY and torch.get_num_threads() > 1 and can_share():
-        _QUICKER(matrix.size, *given)
+def _numba_linear(x: Tensor, prepared: tuple[np.ndarray, np.ndarray], _: Tensor | None) -> Tensor:
+    matrix, bias = prepared
+    out = torch.empty(*x.shape[:-1], len(matrix))
+    arguments = matrix, x.reshape(-1, x.shape[-1]).numpy(), bias, out.view(-1, len(matrix)).numpy()
+    if matrix.size >= 2 * MIN_NUMBA_SIZE and torch.get_num_threads() > 1 and can_run_parallel():
+        _TUNED_MATVEC(matrix.size, *arguments)
     else:
-        _alone(*given)
-    return found
+        _single_thread(*arguments)
+    return out
 
 
-def _int8(weight: Tensor, bias: Tensor | None) -> Any:
-    """Each row of a matrix in steps of its own, 127 to its greatest value."""
-    steps = weight.abs().amax(1).clamp(min=1e-9).double() / 127
+def _quantize_int8(weight: Tensor, bias: Tensor | None) -> Any:
+    """Per-channel symmetric int8 quantization: each row has its own scale."""
+    scales = weight.abs().amax(1).clamp(min=1e-9).double() / 127
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # torch would rather have another package do this
-        whole = torch.quantize_per_channel(weight, steps, torch.zeros(len(weight), dtype=torch.long), 0, torch.qint8)
-        return torch.ops.quantized.linear_prepack(whole, bias)
+        warnings.simplefilter("ignore")  # torch deprecates this in favour of another package
+        quantized = torch.quantize_per_channel(
+            weight, scales, torch.zeros(len(weight), dtype=torch.long), 0, torch.qint8
+        )
+        return torch.ops.quantized.linear_prepack(quantized, bias)
 
 
 _MKLDNN, _QUANTIZED = torch.ops.mkldnn, torch.ops.quantized
-_BLOCKS = torch.backends.mkldnn.is_available() and hasattr(_MKLDNN, "_linear_pointwise")
-FORMS = {
-    # the same numbers, read by a loop of our own, and in the blocks of oneDNN
-    "dots": Form(_rows, _by_dots),
-    "blocks": Form(
-        lambda weight, _: _MKLDNN._reorder_linear_weight(weight.contiguous(), SOME),
-        lambda x, kept, bias: _MKLDNN._linear_pointwise.default(x, kept, bias, "none", [], ""),
+_HAS_MKLDNN = torch.backends.mkldnn.is_available() and hasattr(_MKLDNN, "_linear_pointwise")
+WEIGHT_FORMATS = {
+    # float32, read by our own numba kernel, or packed by oneDNN (MKL-DNN)
+    "numba": WeightFormat(_numba_weight, _numba_linear),
+    "mkldnn": WeightFormat(
+        lambda weight, _: _MKLDNN._reorder_linear_weight(weight.contiguous(), MAX_ROWS),
+        lambda x, packed, bias: _MKLDNN._linear_pointwise.default(x, packed, bias, "none", [], ""),
     ),
-    # numbers of half the bytes, and of a quarter; sums are in float32. On processors without VNNI, sums of products of
-    # 8 bits can run over, so what the matrix is multiplied with gets 7.
-    "half": Form(
+    # dynamic quantization to float16 and int8, with float32 accumulation. On processors without VNNI, sums of 8-bit
+    # products can overflow, so the activations get 7 bits (reduce_range).
+    "half": WeightFormat(
         lambda weight, bias: _QUANTIZED.linear_prepack_fp16(weight.contiguous(), bias),
-        lambda x, kept, _: _QUANTIZED.linear_dynamic_fp16.default(x, kept),
+        lambda x, packed, _: _QUANTIZED.linear_dynamic_fp16.default(x, packed),
     ),
-    "int8": Form(_int8, lambda x, kept, _: _QUANTIZED.linear_dynamic.default(x, kept, True)),
+    "int8": WeightFormat(_quantize_int8, lambda x, packed, _: _QUANTIZED.linear_dynamic.default(x, packed, True)),
 }
 
 
-class Kept:
-    """A matrix in another form, until its values change."""
+class WeightCache:
+    """A weight matrix stored in other formats, each valid until the weight changes."""
 
-    read = 0  # numbers, for products of one row
+    values_read = 0  # weights read so far for products with one row
 
     def __init__(self) -> None:
-        self.lighter = ""  # half or int8: for all products without gradients
-        self._made: dict[str, tuple[list[int], Any]] = {}
+        self.quantization = ""  # half or int8, used for all products without gradients; empty: none
+        self._prepared: dict[str, tuple[list[int], Any]] = {}
 
-    def form(self, rows: int, weight: Tensor) -> str:
-        """The quickest for so many rows; none: as it is."""
-        if self.lighter or rows > SOME:
-            return self.lighter
+    def choose_format(self, rows: int, weight: Tensor) -> str:
+        """The fastest format for so many rows; empty: the plain weight."""
+        if self.quantization or rows > MAX_ROWS:
+            return self.quantization
         size = weight.numel()
-        if rows == 1 and size >= TINY:
-            Kept.read += size
-            if Kept.read > PAYS:
-                return "dots"
-        return "blocks" if _BLOCKS and size >= SMALL else ""
+        if rows == 1 and size >= MIN_NUMBA_SIZE:
+            WeightCache.values_read += size
+            if WeightCache.values_read > NUMBA_AFTER:
+                return "numba"
+        return "mkldnn" if _HAS_MKLDNN and size >= MIN_PACKED_SIZE else ""
 
-    def product(self, form: str, x: Tensor, weight: Tensor, bias: Tensor | None) -> Tensor:
-        """x weightᵀ + bias, the matrix in this form."""
-        now = [weight.data_ptr(), weight._version]
+    def product(self, weight_format: str, x: Tensor, weight: Tensor, bias: Tensor | None) -> Tensor:
+        """x weightᵀ + bias with the weight in this format."""
+        version = [weight.data_ptr(), weight._version]
         if bias is not None:
-            now += bias.data_ptr(), bias._version
-        if form not in self._made or self._made[form][0] != now:
-            self._made[form] = now, FORMS[form].make(weight.detach(), None if bias is None else bias.detach())
-        return FORMS[form].product(x, self._made[form][1], bias)
+            version += bias.data_ptr(), bias._version
+        if weight_format not in self._prepared or self._prepared[weight_format][0] != version:
+            detached = weight.detach(), None if bias is None else bias.detach()
+            self._prepared[weight_format] = version, WEIGHT_FORMATS[weight_format].prepare(*detached)
+        return WEIGHT_FORMATS[weight_format].product(x, self._prepared[weight_format][1], bias)
 
 
-def linear(x: Tensor, weight: Tensor, bias: Tensor | None, kept: Kept) -> Tensor:
+def linear(x: Tensor, weight: Tensor, bias: Tensor | None, weight_cache: WeightCache) -> Tensor:
     """x weightᵀ + bias; x (…, in), weight (out, in)."""
     plain = torch.is_grad_enabled() or x.dtype != torch.float32 or weight.dtype != x.dtype
     if plain or not (count := x.numel()) or torch.is_autocast_enabled(x.device.type):
         return F.linear(x, weight, bias)
-    form = kept.form(count // x.shape[-1], weight)
-    return kept.product(form, x, weight, bias) if form else F.linear(x, weight, bias)
+    weight_format = weight_cache.choose_format(count // x.shape[-1], weight)
+    return weight_cache.product(weight_format, x, weight, bias) if weight_format else F.linear(x, weight, bias)
 
 
 class Linear(nn.Linear):
-    """torch's layer, quicker where few rows are read without gradients."""
+    """`torch.nn.Linear`, faster for few rows without gradients."""
 
     def __init__(self, width: int, out: int, bias: bool = True):
         super().__init__(width, out, bias=bias)
-        self.kept = Kept()
+        self.weight_cache = WeightCache()
 
     def forward(self, x: Tensor) -> Tensor:
         """x (…, in) -> (…, out)."""
-        return linear(x, self.weight, self.bias, self.kept)
+        return linear(x, self.weight, self.bias, self.weight_cache)
 
 
-def lighten(system: nn.Module, form: str) -> None:
-    """Keep matrices in a form of fewer bytes, for all products without gradients."""
+def quantize_weights(system: nn.Module, weight_format: str) -> None:
+    """Use dynamically quantized weights (half or int8) in all products without gradients."""
     if not {"fbgemm", "x86"} & {*torch.backends.quantized.supported_engines}:
-        raise FirthError(f"weights as {form}: torch cannot multiply them on this processor", do="leave it out")
+        raise FirthError(f"torch has no {weight_format} weights on this processor", do="leave the option out")
     for module in system.modules():
-        for kept in vars(module).values():
-            if isinstance(kept, Kept):
-                kept.lighter = form
+        for attribute in vars(module).values():
+            if isinstance(attribute, WeightCache):
+                attribute.quantization = weight_format

@@ -1,4 +1,4 @@
-"""Norms: what keeps the numbers that flow through many layers on one scale."""
+"""Layer normalisation and RMS normalisation."""
 
 from __future__ import annotations
 
@@ -6,11 +6,11 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional as F
 
-from firth.config.schema import Transformer
+from firth.config import schema
 
 
 class LayerNorm(nn.Module):
-    """Mean 0 and variance 1 over the width, then a learned scale and shift (Ba et al. 2016)."""
+    """Layer normalisation: mean 0 and variance 1 over the width, then a learned scale and shift (Ba et al. 2016)."""
 
     def __init__(self, width: int, bias: bool = True, epsilon: float = 1e-5):
         super().__init__()
@@ -24,7 +24,7 @@ class LayerNorm(nn.Module):
 
 
 class RMSNorm(nn.Module):
-    """Mean square 1 over the width, then a learned scale (Zhang and Sennrich 2019)."""
+    """Root mean square normalisation: mean square 1 over the width, then a learned scale (Zhang and Sennrich 2019)."""
 
     def __init__(self, width: int, bias: bool = False, epsilon: float = 1e-6):
         super().__init__()
@@ -36,9 +36,9 @@ class RMSNorm(nn.Module):
         return F.rms_norm(x, self.weight.shape, self.weight, self.epsilon)
 
 
-NORMS = {"layer": LayerNorm, "rms": RMSNorm}
+NORMS: dict[type, type[LayerNorm | RMSNorm]] = {schema.LayerNorm: LayerNorm, schema.RMSNorm: RMSNorm}
 
 
-def norm(config: Transformer, width: int = 0) -> LayerNorm | RMSNorm:
-    """A norm as configured, of the Transformer's width if no other is given."""
-    return NORMS[config.norm](width or config.width, config.bias, config.epsilon)
+def build_norm(config: schema.Transformer, width: int = 0) -> LayerNorm | RMSNorm:
+    """A norm as configured, by default of the Transformer's width."""
+    return NORMS[type(config.norm)](width or config.width, config.bias, config.norm.epsilon)

@@ -1,4 +1,4 @@
-"""The type that products are worked out in."""
+"""The dtype of matrix products under automatic mixed precision."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import torch
 from torch import Tensor
 
 
-def product_type(x: Tensor) -> torch.dtype:
-    """That of autocast where it is on, else that of the numbers themselves."""
+def compute_dtype(x: Tensor) -> torch.dtype:
+    """The autocast dtype if autocast is enabled, else the tensor's own."""
     device = x.device.type
     return torch.get_autocast_dtype(device) if torch.is_autocast_enabled(device) else x.dtype

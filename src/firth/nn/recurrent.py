@@ -1,4 +1,4 @@
-"""Stacked recurrent layers: Elman's, LSTM, GRU."""
+"""Stacked recurrent layers: Elman RNN, LSTM, GRU; unidirectional or bidirectional."""
 
 from __future__ import annotations
 
@@ -12,15 +12,15 @@ from torch.nn.utils.rnn import pack_padded_sequence, pad_packed_sequence
 
 from firth.config.schema import Recurrent
 from firth.errors import FirthError
-from firth.nn.precision import product_type
+from firth.nn.precision import compute_dtype
 
 
 class Cell(NamedTuple):
-    """A kind of layer: torch's module, whose parameters it has, and the function that runs it."""
+    """A kind of recurrent cell: torch's module, whose parameters it has, and the function that runs it."""
 
     module: Callable[..., nn.Module]
     run: Callable[..., tuple]
-    carried: tuple[str, ...]
+    state_names: tuple[str, ...]  # of the tensors carried from step to step
 
 
 CELLS = {
@@ -32,99 +32,106 @@ CELLS = {
 
 
 class RecurrentLayers(nn.Module):
-    """Layers of one cell, dropout after each (Zaremba et al. 2014): with a new mask at every position or, if locked,
-    one for all (Gal and Ghahramani 2016). Its parameters are those of torch's module, by name and shape.
-    """
+    """Stacked layers of one cell with dropout after each (Zaremba et al. 2014): a new dropout mask at every position,
+    or one for all positions (variational dropout; Gal and Ghahramani 2016). Its parameters are those of torch's module,
+    by name and shape."""
 
     def __init__(self, config: Recurrent, input_width: int):
         super().__init__()
         self.config, self.cell = config, CELLS[config.cell]
         if config.projection and (config.cell != "lstm" or config.projection >= config.width):
-            what = f"backbone.projection = {config.projection}: for lstm, and narrower than its width"
+            what = (
+                f"backbone.projection = {config.projection}: needs cell lstm and a projection narrower than its width"
+            )
             raise FirthError(what, do="set it to 0, or to less than backbone.width")
-        both = config.directions != "left"
+        bidirectional = config.bidirectional != "no"
         extra: dict[str, Any] = {"proj_size": config.projection} if config.projection else {}
-        made = self.cell.module(input_width, config.width, config.depth, bidirectional=both, **extra)
-        for name, parameter in made.named_parameters():
-            self.register_parameter(name, nn.Parameter(_start_values(name, parameter.data, config)))
-        self.shapes = {name: (config.depth * (1 + both), self._width(name)) for name in self.cell.carried}
-        for name, shape in self.shapes.items() if config.learned_start else ():
-            self.register_parameter(f"start_{name}", nn.Parameter(torch.zeros(shape)))
+        module = self.cell.module(input_width, config.width, config.depth, bidirectional=bidirectional, **extra)
+        for name, parameter in module.named_parameters():
+            self.register_parameter(name, nn.Parameter(_init_parameter(name, parameter.data, config)))
+        self.shapes = {name: (config.depth * (1 + bidirectional), self._width(name)) for name in self.cell.state_names}
+        for name, shape in self.shapes.items() if config.learned_initial_state else ():
+            self.register_parameter(f"initial_{name}", nn.Parameter(torch.zeros(shape)))
 
     def _width(self, name: str) -> int:
         return self.config.projection or self.config.width if name == "hidden" else self.config.width
 
     @property
     def width(self) -> int:
-        """Of the states."""
-        return self._width("hidden") * (2 if self.config.directions == "concatenated" else 1)
+        """The width of the output states."""
+        return self._width("hidden") * (2 if self.config.bidirectional == "concatenate" else 1)
 
-    def start(self, rows: int, device: torch.device | str) -> dict[str, Tensor]:
-        """What is carried before any token, rows first: zeros, or learned."""
-        if self.config.learned_start:
-            return {name: getattr(self, f"start_{name}").repeat(rows, 1, 1) for name in self.shapes}
-        return {name: torch.zeros(rows, *shape, device=device) for name, shape in self.shapes.items()}
+    def start(self, batch_size: int, device: torch.device | str) -> dict[str, Tensor]:
+        """The initial state by name (batch, depth × directions, width): zeros, or learned."""
+        if self.config.learned_initial_state:
+            return {name: getattr(self, f"initial_{name}").repeat(batch_size, 1, 1) for name in self.shapes}
+        return {name: torch.zeros(batch_size, *shape, device=device) for name, shape in self.shapes.items()}
 
     def forward(
         self, x: Tensor, live: Mapping[str, Tensor], lengths: Tensor | None = None
     ) -> tuple[Tensor, dict[str, Tensor]]:
-        """x (batch, time, input width), live (batch, depth, width) by name -> states, new live. Given their lengths,
-        rows end where their own tokens do, in both directions."""
-        # oneDNN wants one type for all of its inputs; what is carried stays in its own type
-        low, config = product_type(x), self.config
-        ends: list[tuple[Tensor, ...]] = []
+        """x (batch, time, input width), live (batch, depth × directions, width) by name -> states (batch, time, width),
+        new live. With `lengths`, padding is skipped in both directions."""
+        # oneDNN needs one dtype for all of its inputs; the carried state keeps its own
+        dtype, config = compute_dtype(x), self.config
+        final_states: list[tuple[Tensor, ...]] = []
         for layer in range(config.depth):
-            states, end = self._layer(layer, x.to(low), live, low, lengths)
+            states, final = self._run_layer(layer, x.to(dtype), live, dtype, lengths)
             states = states + x if config.residual and states.shape == x.shape else states
-            x = _dropout(states, config.dropout, self.training, config.locked)
-            ends.append(end)
-        carried = zip(self.cell.carried, zip(*ends, strict=True), strict=True)
-        return x, {name: torch.cat(parts).transpose(0, 1).to(live[name].dtype) for name, parts in carried}
+            x = _dropout(states, config.dropout, self.training, config.variational_dropout)
+            final_states.append(final)
+        named = zip(self.cell.state_names, zip(*final_states, strict=True), strict=True)
+        return x, {name: torch.cat(parts).transpose(0, 1).to(live[name].dtype) for name, parts in named}
 
-    def _layer(
-        self, layer: int, x: Tensor, live: Mapping[str, Tensor], low: torch.dtype, lengths: Tensor | None
+    def _run_layer(
+        self, layer: int, x: Tensor, live: Mapping[str, Tensor], dtype: torch.dtype, lengths: Tensor | None
     ) -> tuple[Tensor, tuple[Tensor, ...]]:
-        """One layer: its states, and what it carries on (directions, batch, width)."""
-        both = self.config.directions != "left"
-        span = slice(layer * (1 + both), (layer + 1) * (1 + both))
-        begin = [live[name][:, span].to(low).transpose(0, 1).contiguous() for name in self.cell.carried]
-        weights = [weight for end in ("", "_reverse")[: 1 + both] for weight in self._weights(f"l{layer}{end}")]
-        states, *end = self._run(x, begin, weights, lengths)
-        if self.config.directions == "averaged":
+        """One layer: its output states, and its final state (directions, batch, width)."""
+        bidirectional = self.config.bidirectional != "no"
+        span = slice(layer * (1 + bidirectional), (layer + 1) * (1 + bidirectional))
+        initial = [live[name][:, span].to(dtype).transpose(0, 1).contiguous() for name in self.cell.state_names]
+        suffixes = ("", "_reverse")[: 1 + bidirectional]
+        weights = [weight for suffix in suffixes for weight in self._weights(f"l{layer}{suffix}")]
+        states, *final = self._run_cell(x, initial, weights, lengths)
+        if self.config.bidirectional == "average":
             states = torch.stack(states.chunk(2, -1)).mean(0)
-        return states, tuple(end)
+        return states, tuple(final)
 
-    def _run(self, x: Tensor, begin: list[Tensor], weights: list[Tensor], lengths: Tensor | None) -> tuple[Tensor, ...]:
-        """States (batch, time, width) and what is carried on, of rows of one length or of their own lengths."""
-        both = self.config.directions != "left"
+    def _run_cell(
+        self, x: Tensor, initial: list[Tensor], weights: list[Tensor], lengths: Tensor | None
+    ) -> tuple[Tensor, ...]:
+        """Output states (batch, time, width) and the final state, of sequences of equal or of their own lengths."""
+        bidirectional = self.config.bidirectional != "no"
         if lengths is None:
-            given = begin if len(begin) > 1 else begin[0]
-            return self.cell.run(x, given, weights, True, 1, 0.0, self.training, both, True)
+            initial_state = initial if len(initial) > 1 else initial[0]
+            return self.cell.run(x, initial_state, weights, True, 1, 0.0, self.training, bidirectional, True)
         packed = pack_padded_sequence(x, lengths.cpu(), batch_first=True, enforce_sorted=False)
-        begin = [part.index_select(1, packed.sorted_indices) for part in begin]  # longest row first
-        given = begin if len(begin) > 1 else begin[0]
-        data, *end = self.cell.run(packed.data, packed.batch_sizes, given, weights, True, 1, 0.0, self.training, both)
+        initial = [part.index_select(1, packed.sorted_indices) for part in initial]  # longest sequence first
+        initial_state = initial if len(initial) > 1 else initial[0]
+        data, *final = self.cell.run(
+            packed.data, packed.batch_sizes, initial_state, weights, True, 1, 0.0, self.training, bidirectional
+        )
         states, _ = pad_packed_sequence(packed._replace(data=data), batch_first=True, total_length=x.shape[1])
-        return states, *(part.index_select(1, packed.unsorted_indices) for part in end)
+        return states, *(part.index_select(1, packed.unsorted_indices) for part in final)
 
-    def _weights(self, place: str) -> list[Tensor]:
-        """Those of a layer, the recurrent ones with dropout (Merity et al. 2018)."""
+    def _weights(self, suffix: str) -> list[Tensor]:
+        """The parameters of a layer, recurrent weights with dropout (weight-dropped LSTM; Merity et al. 2018)."""
         kinds = ("weight_ih", "weight_hh", "bias_ih", "bias_hh", "weight_hr")
-        found = {kind: getattr(self, f"{kind}_{place}") for kind in kinds if hasattr(self, f"{kind}_{place}")}
-        found["weight_hh"] = F.dropout(found["weight_hh"], self.config.weight_dropout, self.training)
-        return list(found.values())
+        weights = {kind: getattr(self, f"{kind}_{suffix}") for kind in kinds if hasattr(self, f"{kind}_{suffix}")}
+        weights["weight_hh"] = F.dropout(weights["weight_hh"], self.config.weight_dropout, self.training)
+        return list(weights.values())
 
 
-def _start_values(name: str, values: Tensor, config: Recurrent) -> Tensor:
-    """Uniform within the spread; recurrent matrices orthogonal gate by gate, if asked (Saxe et al. 2014)."""
-    if config.orthogonal and name.startswith("weight_hh"):
+def _init_parameter(name: str, values: Tensor, config: Recurrent) -> Tensor:
+    """Uniform initialisation; orthogonal for each gate's recurrent matrix if so configured (Saxe et al. 2014)."""
+    if config.orthogonal_init and name.startswith("weight_hh"):
         for gate in values.split(config.width):
             nn.init.orthogonal_(gate)
         return values
-    return values.uniform_(-config.spread, config.spread)
+    return values.uniform_(-config.init_range, config.init_range)
 
 
-def _dropout(x: Tensor, share: float, training: bool, locked: bool) -> Tensor:
-    if not locked:
-        return F.dropout(x, share, training)
-    return x * F.dropout(torch.ones_like(x[:, :1]), share, training)
+def _dropout(x: Tensor, probability: float, training: bool, variational: bool) -> Tensor:
+    if not variational:
+        return F.dropout(x, probability, training)
+    return x * F.dropout(torch.ones_like(x[:, :1]), probability, training)

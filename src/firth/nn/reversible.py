@@ -1,7 +1,7 @@
-"""Residual streams that can be run backwards (Gomez et al. 2017; Kitaev et al. 2020): memory is flat in depth.
+"""Reversible residual layers (Gomez et al. 2017; Kitaev et al. 2020): activation memory does not grow with depth.
 
-Two streams add to each other by turns, y1 = x1 + f(x2), y2 = x2 + g(y1), so that the way back finds x1 and x2 again by
-subtracting; no layer's values are kept in between.
+Two streams add to each other in turn, y1 = x1 + f(x2), y2 = x2 + g(y1), so that the backward pass recovers x1 and x2 by
+subtraction; no layer's activations are stored.
 """
 
 from __future__ import annotations
@@ -16,56 +16,56 @@ from torch import Tensor
 from torch.autograd.function import once_differentiable
 from torch.utils.checkpoint import get_device_states, set_device_states
 
-from firth.nn.attention import Scene
-from firth.nn.block import Block, Part
+from firth.nn.attention.multi_head import AttentionContext
+from firth.nn.transformer_block import ResidualBlock, TransformerBlock
 
-Change = tuple[Part, tuple[Any, ...]]  # what adds to a stream, and what it is given besides the other stream
+ResidualCall = tuple[ResidualBlock, tuple[Any, ...]]  # a residual block, and its arguments besides the other stream
 
 
-def run_plain(blocks: Sequence[Block], x: Tensor, scene: Scene) -> Tensor:
+def run_residual(blocks: Sequence[TransformerBlock], x: Tensor, context: AttentionContext) -> Tensor:
     """x (batch, time, width) through all layers -> the same shape."""
     for block in blocks:
-        x = block(x, scene)
+        x = block(x, context)
     return x
 
 
-def run_reversible(blocks: Sequence[Block], x: Tensor, scene: Scene) -> Tensor:
-    """x (batch, time, width) as both streams through all layers -> both side by side (batch, time, 2 × width)."""
-    x = x.to(torch.promote_types(x.dtype, torch.float32))  # what is rounded off cannot be found again by subtracting
-    changes = _changes(blocks, replace(scene, decided={}))
-    weights = [weight for part, _ in changes for weight in _learned(part)]
+def run_reversible(blocks: Sequence[TransformerBlock], x: Tensor, context: AttentionContext) -> Tensor:
+    """x (batch, time, width) as both streams through all layers -> both streams (batch, time, 2 × width)."""
+    x = x.to(torch.promote_types(x.dtype, torch.float32))  # subtraction cannot recover what was rounded off
+    calls = _residual_calls(blocks, replace(context, lsh_buckets={}))
+    weights = [weight for block, _ in calls for weight in _trainable(block)]
     if torch.is_grad_enabled() and (x.requires_grad or weights):
-        return torch.cat(_Reversible.apply(changes, x, *weights), -1)
+        return torch.cat(_Reversible.apply(calls, x, *weights), -1)
     one, other = x, x
-    for part, given in changes:
-        one, other = other, one + part.change(other, *given)
+    for block, arguments in calls:
+        one, other = other, one + block.residual(other, *arguments)
     return torch.cat([one, other], -1)
 
 
-RESIDUALS = {"plain": run_plain, "reversible": run_reversible}
-STREAMS = {"plain": 1, "reversible": 2}  # that come out side by side
+RESIDUAL_STREAMS = {"plain": run_residual, "reversible": run_reversible}
+STREAM_COUNTS = {"plain": 1, "reversible": 2}  # concatenated in the output
 
 
-def _changes(blocks: Sequence[Block], scene: Scene) -> list[Change]:
-    """What adds to the streams, by turns."""
-    return [change for block in blocks for change in ((block.attention, (scene,)), (block.feedforward, ()))]
+def _residual_calls(blocks: Sequence[TransformerBlock], context: AttentionContext) -> list[ResidualCall]:
+    """The residual blocks of all layers in the order in which they add to the streams."""
+    return [call for block in blocks for call in ((block.attention, (context,)), (block.feedforward, ()))]
 
 
-def _learned(part: Part) -> list[Tensor]:
-    return [weight for weight in part.parameters() if weight.requires_grad]
+def _trainable(block: ResidualBlock) -> list[Tensor]:
+    return [weight for weight in block.parameters() if weight.requires_grad]
 
 
 class _Reversible(torch.autograd.Function):
-    """All layers as one step of the graph; weights are inputs, so that their gradients take the usual way."""
+    """All layers as one node of the autograd graph; weights are inputs, so that autograd adds up their gradients."""
 
     @staticmethod
-    def forward(ctx: Any, changes: list[Change], x: Tensor, *weights: Tensor) -> tuple[Tensor, Tensor]:
-        ctx.changes, ctx.again = changes, []
+    def forward(ctx: Any, calls: list[ResidualCall], x: Tensor, *weights: Tensor) -> tuple[Tensor, Tensor]:
+        ctx.calls, ctx.rng_states = calls, []
         one, other = x, x
-        for part, given in changes:
-            ctx.again.append(_repeatable(x))
+        for block, arguments in calls:
+            ctx.rng_states.append(_capture_rng(x))
             with _autocast(x.device.type):
-                one, other = other, one + part.change(other, *given)
+                one, other = other, one + block.residual(other, *arguments)
         ctx.save_for_backward(one, other)
         return one, other
 
@@ -74,34 +74,39 @@ class _Reversible(torch.autograd.Function):
     def backward(ctx: Any, grad_one: Tensor, grad_other: Tensor) -> tuple[Tensor | None, ...]:
         one, other = ctx.saved_tensors
         grads: list[Tensor | None] = []
-        for (part, given), again in zip(reversed(ctx.changes), reversed(ctx.again), strict=True):
-            seen, learned = one.detach().requires_grad_(), _learned(part)
-            with torch.enable_grad(), again():
-                change = part.change(seen, *given)
-            added, *more = torch.autograd.grad(change, (seen, *learned), grad_other.to(change.dtype), allow_unused=True)
-            grads = more + grads
-            one, other = other - change.detach(), one
-            grad_one, grad_other = grad_other, grad_one if added is None else grad_one + added
+        for (block, arguments), restored in zip(reversed(ctx.calls), reversed(ctx.rng_states), strict=True):
+            input_, weights = one.detach().requires_grad_(), _trainable(block)
+            with torch.enable_grad(), restored():
+                residual = block.residual(input_, *arguments)
+            input_grad, *weight_grads = torch.autograd.grad(
+                residual, (input_, *weights), grad_other.to(residual.dtype), allow_unused=True
+            )
+            grads = weight_grads + grads
+            one, other = other - residual.detach(), one
+            grad_one, grad_other = grad_other, grad_one if input_grad is None else grad_one + input_grad
         return None, grad_one + grad_other, *grads
 
 
-def _repeatable(x: Tensor) -> Callable[[], AbstractContextManager[None]]:
-    """The present randomness and precision, to be entered again later."""
+def _capture_rng(x: Tensor) -> Callable[[], AbstractContextManager[None]]:
+    """A context manager that restores the present random state and autocast settings."""
     state, devices = torch.get_rng_state(), get_device_states(x)
     autocast = _autocast(x.device.type)
 
     @contextmanager
-    def again() -> Iterator[None]:
+    def restore() -> Iterator[None]:
         with torch.random.fork_rng(devices[0]), autocast:
             torch.set_rng_state(state)
             set_device_states(*devices)
             yield
 
-    return again
+    return restore
 
 
-def _autocast(kind: str) -> torch.autocast:
-    """The present precision, without a store of cast weights: those cast here have no gradients."""
+def _autocast(device_type: str) -> torch.autocast:
+    """The present autocast settings without the weight cache: weights cast here have no gradients."""
     return torch.autocast(
-        kind, torch.get_autocast_dtype(kind), enabled=torch.is_autocast_enabled(kind), cache_enabled=False
+        device_type,
+        torch.get_autocast_dtype(device_type),
+        enabled=torch.is_autocast_enabled(device_type),
+        cache_enabled=False,
     )

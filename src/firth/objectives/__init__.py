@@ -1,0 +1,1 @@
+"""Training objectives: predictions and targets to terms of the loss."""

@@ -1,4 +1,4 @@
-"""A second network that an objective trains or asks beside the system's own."""
+"""A second network that an objective trains beside the system's own, such as ELECTRA's generator."""
 
 from __future__ import annotations
 
@@ -8,23 +8,23 @@ from firth.types import Tokens
 
 
 class Companion(nn.Module):
-    """A backbone and a head of its own that read the system's input."""
+    """A backbone and head of its own over the system's input."""
 
     def __init__(self, backbone: nn.Module, head: nn.Module):
         super().__init__()
         self.backbone, self.head = backbone, head
 
     def forward(self, vectors: Tensor, tokens: Tokens) -> Tensor:
-        """vectors of the system's input (batch, time, input width) -> states (batch, time, width)."""
+        """Embeddings of the system's input (batch, time, input width) -> hidden states (batch, time, width)."""
         return self.backbone(vectors, tokens).states
 
     def share(self, other: nn.Module, *names: str) -> None:
-        """Take these parts of the backbone from another, if they have weights of the same shapes.
+        """Tie these parts of the backbone to another's, where their parameters have the same shapes.
 
-        They stay the other's: here they are no parameters, so that none is trained or saved twice."""
+        The parameters stay the other's: here they are not registered, so that none is trained or saved twice."""
         for name in names:
-            mine, its = getattr(self.backbone, name), getattr(other, name)
-            shapes = [[tensor.shape for tensor in part.parameters()] for part in (mine, its)]
+            own, shared = getattr(self.backbone, name), getattr(other, name)
+            shapes = [[tensor.shape for tensor in part.parameters()] for part in (own, shared)]
             if shapes[0] and shapes[0] == shapes[1]:
                 delattr(self.backbone, name)
-                object.__setattr__(self.backbone, name, its)  # unseen by the module's own book-keeping
+                object.__setattr__(self.backbone, name, shared)  # not registered as a submodule

@@ -1,4 +1,4 @@
-"""Find the text that belongs to a text among all of the batch."""
+"""Contrastive learning with in-batch negatives (InfoNCE): retrieve the matching text among those of the batch."""
 
 from __future__ import annotations
 
@@ -8,60 +8,67 @@ from torch.nn import functional as F
 
 from firth.config import schema
 from firth.errors import FirthError
-from firth.objectives.checks import require
-from firth.objectives.driven import Driven
+from firth.objectives.objective import SystemProtocol
+from firth.objectives.requirements import require
 from firth.types import Batch, State, Term, Tokens
 
 
 class Contrastive(nn.Module):
-    """Cross-entropy over a batch's cosines (rows, rows), from left to right and from right to left."""
+    """Cross-entropy over the cosine similarities of a batch (batch, batch), in both directions."""
 
-    yardstick = "right"  # how many texts find their own
-    may_look_ahead = True
-    drifts = False
+    metric = "accuracy"  # of retrieving the matching text; it has weight 0 in the loss
+    allows_bidirectional = True
+    nonstationary = False
 
     def __init__(self, config: schema.Neural, width: int):
         super().__init__()
-        require(config, schema.VectorHead, schema.Apart)
+        require(config, schema.PoolingHead, schema.TwoTowers)
         self.temperature = config.objective.temperature
-        if config.train.accumulate > 1:
-            what = "texts are told from the others of their batch, so a batch cannot be made of micro-batches"
-            raise FirthError(what, where="train.accumulate", do="set it to 1; batching.rows says how many are compared")
-        if isinstance(config.data, schema.Text) and not _noisy(config):
-            what = "without dropout a text read twice gives the same vector, and there is nothing to learn"
+        if config.train.gradient_accumulation > 1:
+            what = "in-batch negatives need the whole batch at once, so gradients cannot be accumulated"
+            raise FirthError(
+                what,
+                where="train.gradient_accumulation",
+                do="set it to 1; batching.batch_size sets the number of negatives",
+            )
+        if isinstance(config.data, schema.Text) and not _has_dropout(config):
+            what = "unsupervised SimCSE needs dropout: without it a text encoded twice gives the same vector"
             raise FirthError(what, where="backbone.dropout", do="set it to 0.1, or give pairs of texts")
 
     def counts(self, batch: Batch) -> dict[str, float]:
-        """How much each term of the loss is to be divided by, known before the forward pass."""
-        return {"pairs": float(batch.size), self.yardstick: float(batch.size)}
+        """The number of predictions of each term, by which it is divided; known before the forward pass."""
+        return {"pairs": float(batch.size), self.metric: float(batch.size)}
 
-    def terms(self, system: Driven, batch: Batch, state: State | None) -> tuple[list[Term], State | None]:
-        """Surprise in both directions, halved, and how many texts find their own, summed over the batch."""
-        left, right = (self._vectors(system, batch.streams[name]) for name in ("left", "right"))
-        cosines = left @ right.T  # (rows, rows)
-        same = alike(batch.streams["left"]) | alike(batch.streams["right"])
-        scores = (cosines / self.temperature).masked_fill(same, -torch.inf)
-        own = torch.arange(len(scores), device=scores.device)
-        both = [F.cross_entropy(part, own, reduction="sum") for part in (scores, scores.T)]
-        found, counts = (scores.argmax(1) == own).float().sum(), self.counts(batch)
+    def terms(self, system: SystemProtocol, batch: Batch, state: State | None) -> tuple[list[Term], State | None]:
+        """Cross-entropy, the mean of both directions, and the number of correct retrievals, summed over the batch."""
+        left, right = (self._embed(system, batch.streams[name]) for name in ("left", "right"))
+        similarities = left @ right.T  # cosines (batch, batch)
+        duplicate = duplicates(batch.streams["left"]) | duplicates(batch.streams["right"])
+        logits = (similarities / self.temperature).masked_fill(duplicate, -torch.inf)
+        labels = torch.arange(len(logits), device=logits.device)
+        losses = [F.cross_entropy(direction, labels, reduction="sum") for direction in (logits, logits.T)]
+        correct, counts = (logits.argmax(1) == labels).float().sum(), self.counts(batch)
         return [
-            Term("pairs", sum(both) / 2, counts["pairs"]),
-            Term(self.yardstick, found, counts[self.yardstick], weight=0.0),
+            Term("pairs", sum(losses) / 2, counts["pairs"]),
+            Term(self.metric, correct, counts[self.metric], weight=0.0),
         ], None
 
-    def _vectors(self, system: Driven, tokens: Tokens) -> Tensor:
-        """Of length 1 (rows, width)."""
+    def _embed(self, system: SystemProtocol, tokens: Tokens) -> Tensor:
+        """Sentence embeddings of length 1 (batch, width)."""
         encoded = system.encode(Batch({"text": tokens}, {}))
         return F.normalize(system.head(encoded.states, encoded.mask).float(), dim=-1)
 
 
-def alike(tokens: Tokens) -> Tensor:
-    """Which other rows have the very same text (rows, rows): they are not what a text must be told from."""
+def duplicates(tokens: Tokens) -> Tensor:
+    """Which other sequences of the batch are the same text (batch, batch): they are no negatives."""
     ids = torch.where(tokens.mask, tokens.ids, -1)
-    found = (ids[:, None] == ids[None]).all(-1)
-    return found & ~torch.eye(len(found), dtype=torch.bool, device=found.device)
+    same = (ids[:, None] == ids[None]).all(-1)
+    return same & ~torch.eye(len(same), dtype=torch.bool, device=same.device)
 
 
-def _noisy(config: schema.Neural) -> bool:
-    rates = (config.input.dropout, *(getattr(config.backbone, name, 0.0) for name in ("dropout", "attention_dropout")))
-    return any(rates)
+def _has_dropout(config: schema.Neural) -> bool:
+    probabilities = (
+        config.input.dropout,
+        *(getattr(config.backbone, name, 0.0) for name in ("dropout", "attention_dropout")),
+    )
+    return any(probabilities)

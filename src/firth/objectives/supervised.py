@@ -1,4 +1,4 @@
-"""Say the label of a text, of two, or of a picture."""
+"""Supervised classification of a text, a pair of texts, or an image."""
 
 from __future__ import annotations
 
@@ -6,34 +6,34 @@ from torch import nn
 from torch.nn import functional as F
 
 from firth.config import schema
-from firth.objectives.checks import require
-from firth.objectives.driven import Driven
+from firth.objectives.objective import SystemProtocol
+from firth.objectives.requirements import require
 from firth.types import Batch, State, Term
 
 
 class Supervised(nn.Module):
-    """Surprise at the label; the target "label" holds the labels' numbers (batch,)."""
+    """Cross-entropy of the labels; the target "label" holds class indices (batch,)."""
 
-    yardstick = "right"  # how many labels are found; it weighs nothing in the loss
-    may_look_ahead = True
-    drifts = False
+    metric = "accuracy"  # it has weight 0 in the loss
+    allows_bidirectional = True
+    nonstationary = False
 
     def __init__(self, config: schema.Neural, width: int):
         super().__init__()
-        require(config, schema.ClassHead, schema.Joined, schema.Pictured)
+        require(config, schema.ClassificationHead, schema.SentencePairs, schema.ImageRows)
 
     def counts(self, batch: Batch) -> dict[str, float]:
-        """How much each term of the loss is to be divided by, known before the forward pass."""
+        """The number of predictions of each term, by which it is divided; known before the forward pass."""
         count = max(1.0, float(batch.targets["label"].weight.sum()))
-        return {"labels": count, self.yardstick: count}
+        return {"labels": count, self.metric: count}
 
-    def terms(self, system: Driven, batch: Batch, state: State | None) -> tuple[list[Term], State | None]:
-        """Surprise, and how often the most probable label is right, summed over the batch."""
+    def terms(self, system: SystemProtocol, batch: Batch, state: State | None) -> tuple[list[Term], State | None]:
+        """Cross-entropy, and the number of labels predicted correctly, summed over the batch."""
         encoded, counts, target = system.encode(batch), self.counts(batch), batch.targets["label"]
-        scores = system.head(encoded.states, encoded.mask).float()  # (batch, classes)
-        surprise = (F.cross_entropy(scores, target.values, reduction="none") * target.weight).sum()
-        right = ((scores.argmax(1) == target.values) * target.weight).sum()
+        logits = system.head(encoded.states, encoded.mask).float()  # (batch, classes)
+        loss = (F.cross_entropy(logits, target.values, reduction="none") * target.weight).sum()
+        correct = ((logits.argmax(1) == target.values) * target.weight).sum()
         return [
-            Term("labels", surprise, counts["labels"]),
-            Term(self.yardstick, right, counts[self.yardstick], weight=0.0),
+            Term("labels", loss, counts["labels"]),
+            Term(self.metric, correct, counts[self.metric], weight=0.0),
         ], None

@@ -1,282 +1,260 @@
-"""Presets: the systems of the textbook as values. Nothing here computes, and nothing heavy is imported."""
+"""Presets: the systems of the textbook as values; a paper's name means the paper's architecture, at every size.
+
+Nothing here computes, and nothing heavy is imported.
+"""
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 from firth.config.schema import System
 from firth.errors import unknown
 from firth.presets import (
     alignment,
-    classifiers,
     denoising,
-    finetuned,
-    gpt,
+    embeddings,
+    fasttext,
+    fine_tuned,
     longformer,
-    memory,
     ngram,
-    pictures,
     recurrent,
     reformer,
     transformer,
+    transformer_xl,
     translation,
-    vectors,
+    vit,
 )
 
 
 @dataclass(frozen=True)
 class Preset:
-    """A named configuration, with what a person needs to choose it."""
+    """A named system, with what a person needs to choose it."""
 
-    summary: str
-    sizes: dict[str, System]  # the first is the default
+    summary: str  # the system's name and what it is, in the field's terms
+    sizes: Mapping[str, System]  # from the smallest to the largest
     takes: str  # the data it wants
     paper: str
+    default: str = "small"  # the size without a name
 
+
+TEXT, LONG, PAIRS, LABELLED = "plain text", "plain text, long documents", "parallel text", "labelled texts"
 
 PRESETS: dict[str, Preset] = {
     "ngram-lm": Preset(
-        "language model of counted runs of a few tokens",
+        "n-gram language model with modified Kneser-Ney smoothing",
         ngram.SIZES,
-        "plain text",
+        TEXT,
         "Kneser and Ney 1995; Chen and Goodman 1999",
     ),
+    "window-lm": Preset(
+        "fixed-window neural language model (feed-forward, five words of context)",
+        recurrent.WINDOW_SIZES,
+        TEXT,
+        "Bengio et al. 2003",
+    ),
+    "rnn-lm": Preset("Elman RNN language model", recurrent.RNN_SIZES, TEXT, "Elman 1990; Mikolov et al. 2010"),
+    "gru-lm": Preset("GRU language model", recurrent.GRU_SIZES, TEXT, "Cho et al. 2014; Chung et al. 2014"),
     "lstm-lm": Preset(
-        "language model of stacked LSTM layers with a tied output",
+        "LSTM language model with tied embeddings",
         recurrent.LSTM_SIZES,
-        "plain text",
+        TEXT,
         "Zaremba et al. 2014; Press and Wolf 2017",
     ),
-    "gru-lm": Preset(
-        "language model of stacked GRU layers", recurrent.GRU_SIZES, "plain text", "Cho et al. 2014; Chung et al. 2014"
-    ),
-    "rnn-lm": Preset(
-        "language model of stacked simple recurrent layers",
-        recurrent.RNN_SIZES,
-        "plain text",
-        "Elman 1990; Mikolov et al. 2010",
-    ),
-    "window-lm": Preset(
-        "language model that sees the last five tokens", recurrent.WINDOW_SIZES, "plain text", "Bengio et al. 2003"
-    ),
-    "gpt": Preset(
-        "language model of Transformer layers, each token seeing those before it",
-        transformer.GPT_SIZES,
-        "plain text",
-        "Vaswani et al. 2017; Radford et al. 2019",
+    "transformer-lm": Preset(
+        "causal Transformer language model, pre-norm with rotary positions",
+        transformer.TRANSFORMER_LM_SIZES,
+        TEXT,
+        "Vaswani et al. 2017; Su et al. 2021",
     ),
     "gpt-1": Preset(
-        "the first GPT: norms after each part, learned places, 512 tokens",
-        gpt.GPT_ONE_SIZES,
-        "plain text",
-        "Radford et al. 2018",
+        "GPT-1: causal Transformer, post-norm, learned positions", transformer.GPT1_SIZES, TEXT, "Radford et al. 2018"
     ),
     "gpt-2": Preset(
-        "the second: norms before each part, bytes, 1024 tokens, three of the paper's sizes",
-        gpt.GPT_TWO_SIZES,
-        "plain text",
+        "GPT-2: causal Transformer, pre-norm, learned positions, byte-level BPE",
+        transformer.GPT2_SIZES,
+        TEXT,
         "Radford et al. 2019",
     ),
-    "bert": Preset(
-        "Transformer that reads both ways and fills gaps",
-        transformer.BERT_SIZES,
-        "plain text",
-        "Devlin et al. 2019; Liu et al. 2019",
-    ),
     "transformer-xl": Preset(
-        "Transformer language model that remembers the rows before, with distances for places",
-        memory.XL_SIZES,
-        "plain text",
+        "Transformer-XL: segment recurrence with relative position encoding",
+        transformer_xl.XL_SIZES,
+        TEXT,
         "Dai et al. 2019",
     ),
-    "xlnet": Preset(
-        "Transformer that predicts tokens in any order, each from those before it in the order",
-        memory.XLNET_SIZES,
-        "plain text",
-        "Yang et al. 2019",
-    ),
     "shortformer": Preset(
-        "Transformer language model of short rows that look at the row before",
-        memory.SHORTFORMER_SIZES,
-        "plain text",
+        "Shortformer: position-infused attention over cached short segments, staged training",
+        transformer_xl.SHORTFORMER_SIZES,
+        TEXT,
         "Press et al. 2021",
     ),
-    "electra": Preset(
-        "Transformer that tells which tokens of a text a smaller one has replaced",
-        denoising.ELECTRA_SIZES,
-        "plain text",
-        "Clark et al. 2020",
+    "reformer": Preset(
+        "Reformer: LSH attention, reversible layers, axial positions", reformer.SIZES, TEXT, "Kitaev et al. 2020"
+    ),
+    "longformer-lm": Preset(
+        "Longformer's language model: dilated sliding windows that grow by layer, relative positions",
+        longformer.LONGFORMER_LM_SIZES,
+        TEXT,
+        "Beltagy et al. 2020",
+    ),
+    "prefix-lm": Preset(
+        "prefix language model: T5's layers, bidirectional prefix", denoising.PREFIX_SIZES, TEXT, "Raffel et al. 2020"
+    ),
+    "bert": Preset(
+        "BERT: masked language model with next-sentence prediction",
+        transformer.BERT_SIZES,
+        TEXT,
+        "Devlin et al. 2019; Turc et al. 2019",
+        "mini",
+    ),
+    "modern-encoder": Preset(
+        "masked language model with rotary positions, pre-norm RMS norms and gated feed-forward layers",
+        transformer.MODERN_ENCODER_SIZES,
+        TEXT,
+        "Liu et al. 2019; Su et al. 2021; Shazeer 2020",
+        "mini",
     ),
     "distilbert": Preset(
-        "BERT at half its depth that learns from a trained one (--teacher)",
+        "DistilBERT: knowledge distillation of a masked language model (--teacher)",
         denoising.DISTIL_SIZES,
-        "plain text",
+        TEXT,
         "Sanh et al. 2019",
     ),
+    "electra": Preset("ELECTRA: replaced token detection", denoising.ELECTRA_SIZES, TEXT, "Clark et al. 2020", "mini"),
+    "xlnet": Preset(
+        "XLNet: permutation language model with two-stream attention and segment recurrence",
+        transformer_xl.XLNET_SIZES,
+        TEXT,
+        "Yang et al. 2019",
+    ),
+    "longformer": Preset(
+        "Longformer: masked language model with sliding-window and global attention",
+        longformer.LONGFORMER_SIZES,
+        LONG,
+        "Beltagy et al. 2020",
+    ),
     "bart": Preset(
-        "encoder and decoder that mend damaged text", denoising.BART_SIZES, "plain text", "Lewis et al. 2020"
+        "BART: denoising encoder-decoder (text infilling, sentence permutation)",
+        denoising.BART_SIZES,
+        TEXT,
+        "Lewis et al. 2020",
     ),
     "t5": Preset(
-        "encoder and decoder that write what is missing in a text",
+        "T5: encoder-decoder with span corruption and relative position bias",
         denoising.T5_SIZES,
-        "plain text",
+        TEXT,
         "Raffel et al. 2020",
+        "mini",
     ),
     "t5-v1.1": Preset(
-        "T5 with gated feed-forward networks",
-        denoising.T5_GATED_SIZES,
-        "plain text",
+        "T5 v1.1: gated feed-forward layers, untied output",
+        denoising.T5_V11_SIZES,
+        TEXT,
         "Raffel et al. 2020; Shazeer 2020",
+        "mini",
+    ),
+    "text-to-text": Preset(
+        "T5 trained on tasks as text to text", denoising.TEXT_TO_TEXT_SIZES, PAIRS, "Raffel et al. 2020", "mini"
     ),
     "seq2seq-lstm": Preset(
-        "translator of two LSTMs, the second knowing only the last state of the first",
+        "LSTM encoder-decoder without attention, source reversed",
         translation.LSTM_SIZES,
-        "pairs of texts",
+        PAIRS,
         "Sutskever et al. 2014",
     ),
     "bahdanau": Preset(
-        "translator of two GRUs; the second looks at what the first has read both ways",
-        translation.BAHDANAU_SIZES,
-        "pairs of texts",
-        "Bahdanau et al. 2015",
+        "GRU encoder-decoder with additive attention", translation.BAHDANAU_SIZES, PAIRS, "Bahdanau et al. 2015"
     ),
     "luong": Preset(
-        "translator of two LSTMs; the second looks at what the first has read, and feeds on what it saw",
+        "LSTM encoder-decoder with general attention and input feeding",
         translation.LUONG_SIZES,
-        "pairs of texts",
+        PAIRS,
         "Luong et al. 2015",
     ),
-    "transformer-mt": Preset(
-        "translator of two Transformers",
-        translation.TRANSFORMER_SIZES,
-        "pairs of texts",
-        "Vaswani et al. 2017",
-    ),
     "hybrid-mt": Preset(
-        "translator of words that reads and spells rare ones by letters",
+        "hybrid word-character encoder-decoder for out-of-vocabulary words",
         translation.HYBRID_SIZES,
-        "pairs of texts",
+        PAIRS,
         "Luong and Manning 2016",
     ),
     "pointer-summary": Preset(
-        "network that writes summaries and may copy words",
+        "pointer-generator network with coverage, for summarisation",
         translation.POINTER_SIZES,
-        "pairs of texts",
+        PAIRS,
         "See et al. 2017",
     ),
-    "text-to-text": Preset(
-        "T5 that learns tasks: a text is read, its answer is written",
-        denoising.TEXT_TO_TEXT_SIZES,
-        "pairs of texts",
-        "Raffel et al. 2020",
+    "transformer-mt": Preset(
+        "Transformer encoder-decoder for translation", translation.TRANSFORMER_SIZES, PAIRS, "Vaswani et al. 2017"
     ),
-    "prefix-lm": Preset(
-        "language model that sees the beginning of a text both ways",
-        denoising.PREFIX_SIZES,
-        "plain text",
-        "Raffel et al. 2020",
+    "modern-mt": Preset(
+        "Transformer encoder-decoder, pre-norm with rotary positions",
+        translation.MODERN_SIZES,
+        PAIRS,
+        "Vaswani et al. 2017; Su et al. 2021",
     ),
-    "longformer": Preset(
-        "Transformer that reads long texts both ways and fills gaps, its time linear in their length",
-        longformer.LONGFORMER_SIZES,
-        "plain text, long documents",
-        "Beltagy et al. 2020",
-    ),
-    "longformer-lm": Preset(
-        "language model of long rows, each token seeing those near before it; rows grow while it learns",
-        longformer.LONGFORMER_LM_SIZES,
-        "plain text",
-        "Beltagy et al. 2020",
-    ),
-    "reformer": Preset(
-        "language model for long texts: tokens look at what is near and at tokens alike; memory is flat in depth",
-        reformer.SIZES,
-        "plain text",
-        "Kitaev et al. 2020",
-    ),
-    "ibm-1": Preset(
-        "links between the words of translations, whatever their places",
-        alignment.IBM_1,
-        "pairs of texts",
-        "Brown et al. 1993",
-    ),
-    "ibm-2": Preset(
-        "links between the words of translations, with a table of places for each pair of lengths",
-        alignment.IBM_2,
-        "pairs of texts",
-        "Brown et al. 1993",
-    ),
+    "ibm-1": Preset("IBM Model 1: word alignment by EM", alignment.IBM_1, PAIRS, "Brown et al. 1993"),
+    "ibm-2": Preset("IBM Model 2: word alignment with a distortion table", alignment.IBM_2, PAIRS, "Brown et al. 1993"),
     "fast-align": Preset(
-        "links between the words of translations, near the diagonal",
-        alignment.DIAGONAL,
-        "pairs of texts",
-        "Dyer et al. 2013",
+        "fast_align: word alignment that prefers the diagonal", alignment.DIAGONAL, PAIRS, "Dyer et al. 2013"
     ),
     "hmm-aligner": Preset(
-        "links between the words of translations, each place near the one before; both directions agree",
+        "HMM word alignment, both directions trained to agree",
         alignment.HMM,
-        "pairs of texts",
+        PAIRS,
         "Vogel et al. 1996; Och and Ney 2003; Liang et al. 2006",
     ),
-    "skipgram": Preset(
-        "word vectors: each word predicts its neighbours", vectors.SKIP_GRAM, "plain text", "Mikolov et al. 2013"
-    ),
-    "cbow": Preset("word vectors: neighbours predict the word", vectors.CBOW, "plain text", "Mikolov et al. 2013"),
+    "skipgram": Preset("word2vec: skip-gram with negative sampling", embeddings.SKIP_GRAM, TEXT, "Mikolov et al. 2013"),
+    "cbow": Preset("word2vec: continuous bag of words", embeddings.CBOW, TEXT, "Mikolov et al. 2013"),
     "fasttext": Preset(
-        "word vectors made of parts of words, so that unseen words have one too",
-        vectors.FAST_TEXT,
-        "plain text",
+        "fastText: skip-gram with subword (character n-gram) vectors",
+        embeddings.FAST_TEXT,
+        TEXT,
         "Bojanowski et al. 2017",
     ),
-    "glove": Preset(
-        "word vectors that give the logarithms of co-occurrence", vectors.GLOVE, "plain text", "Pennington et al. 2014"
+    "glove": Preset("GloVe word vectors", embeddings.GLOVE, TEXT, "Pennington et al. 2014"),
+    "ppmi": Preset("PPMI matrix with truncated SVD", embeddings.PPMI, TEXT, "Levy et al. 2015"),
+    "lsa": Preset(
+        "latent semantic analysis: tf-idf with truncated SVD", embeddings.LSA, TEXT, "Deerwester et al. 1990"
     ),
-    "ppmi": Preset("word vectors by SVD of associations", vectors.PPMI, "plain text", "Levy et al. 2015"),
-    "lsa": Preset("word vectors by SVD of words and documents", vectors.LSA, "plain text", "Deerwester et al. 1990"),
-    "hellinger": Preset(
-        "word vectors by PCA of shares of neighbours", vectors.HELLINGER, "plain text", "Lebret and Collobert 2014"
-    ),
+    "hellinger": Preset("Hellinger PCA of co-occurrence", embeddings.HELLINGER, TEXT, "Lebret and Collobert 2014"),
     "items": Preset(
-        "vectors of products, places or pages that occur in the same line, for recommending",
-        vectors.ITEMS,
+        "item2vec: vectors of items that occur in the same line, for recommendation",
+        embeddings.ITEMS,
         "a line of items for each basket",
         "Barkan and Koenigstein 2016; Caselles-Dupré et al. 2018",
     ),
     "fasttext-classifier": Preset(
-        "labels of texts from the mean of the vectors of their words and pairs of words",
-        classifiers.FAST_TEXT,
-        "labelled texts",
-        "Joulin et al. 2017",
+        "fastText text classifier: bag of words and word n-grams", fasttext.FAST_TEXT, LABELLED, "Joulin et al. 2017"
     ),
     "classifier": Preset(
-        "labels of texts or of pairs of texts by a Transformer that reads both ways; --start takes a pre-trained one",
-        finetuned.CLASSIFIER_SIZES,
-        "labelled texts",
+        "BERT sequence classifier of texts or text pairs; --init-from takes a pre-trained run",
+        fine_tuned.CLASSIFIER_SIZES,
+        LABELLED,
         "Devlin et al. 2019",
+        "mini",
     ),
     "gpt-classifier": Preset(
-        "the same by a Transformer that reads from the left, with start, delimiter and extract tokens",
-        finetuned.GPT_CLASSIFIER_SIZES,
-        "labelled texts",
+        "GPT-1 sequence classifier with start, delimiter and extract tokens",
+        fine_tuned.GPT_CLASSIFIER_SIZES,
+        LABELLED,
         "Radford et al. 2018",
     ),
-    "vit": Preset(
-        "labels of pictures by a Transformer that reads them patch by patch",
-        pictures.VIT_SIZES,
-        "labelled pictures",
-        "Dosovitskiy et al. 2021",
-    ),
     "sentence-encoder": Preset(
-        "vectors of texts: those that belong together near each other, the others of the batch far",
-        finetuned.SENTENCE_SIZES,
-        "pairs of texts",
+        "sentence encoder (two towers) with in-batch negatives",
+        fine_tuned.SENTENCE_SIZES,
+        "text pairs",
         "Reimers and Gurevych 2019; Gao et al. 2021",
+        "mini",
     ),
     "simcse": Preset(
-        "vectors of texts without any pairs: a text read twice with dropout is its own pair",
-        finetuned.SIMCSE_SIZES,
+        "unsupervised SimCSE: dropout as the only difference between two views",
+        fine_tuned.SIMCSE_SIZES,
         "plain text, a line each",
         "Gao et al. 2021",
+        "mini",
+    ),
+    "vit": Preset(
+        "Vision Transformer (ViT), image classification", vit.VIT_SIZES, "labelled images", "Dosovitskiy et al. 2021"
     ),
 }
 
@@ -286,8 +264,8 @@ def preset(name: str) -> System:
     base, _, size = name.partition(":")
     if base not in PRESETS:
         raise unknown("preset", base, PRESETS)
-    sizes = PRESETS[base].sizes
-    size = size or next(iter(sizes))
-    if size not in sizes:
-        raise unknown(f"size of {base}", size, sizes)
-    return sizes[size]
+    entry = PRESETS[base]
+    size = size or entry.default
+    if size not in entry.sizes:
+        raise unknown(f"size of {base}", size, entry.sizes)
+    return entry.sizes[size]

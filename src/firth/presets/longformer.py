@@ -1,130 +1,134 @@
-"""Transformers for long texts, whose tokens see those near them (Beltagy et al. 2020)."""
+"""Longformer: sliding-window attention with global tokens; the masked and the character-level language model."""
+
+from __future__ import annotations
 
 from dataclasses import replace
 
 from firth.config.schema import (
-    Framed,
-    LanguageHead,
-    Masked,
+    FeedForward,
+    LayerNorm,
+    LMHead,
+    MaskedLM,
     Neural,
     Optimizer,
+    RelativePositions,
     Schedule,
+    SegmentPairs,
     TokenInput,
     Tokenizer,
     Train,
     Transformer,
+    WindowAttention,
     Windows,
 )
-from firth.presets.transformer import BERT_BASE, smaller
+from firth.presets.sizes import Size
+from firth.presets.transformer import BERT_BASE, encoder
 
-# RoBERTa's block (Liu et al. 2019) with 256 tokens seen on each side, and [CLS] seeing all by projections of its own.
+# Longformer (Beltagy et al. 2020): RoBERTa's layers with 256 tokens on each side in every layer, and global attention
+# of [CLS] by projections of its own.
 LONGFORMER_BASE = Neural(
-    tokenizer=Tokenizer(model="byte-bpe", size=50_265),
-    batching=Framed(rows=8, length=4096),
-    input=TokenInput(spread=0.05),
+    tokenizer=Tokenizer(model="byte-bpe", vocabulary_size=50_265),
+    batching=SegmentPairs(batch_size=8, length=4096),
+    input=TokenInput(init_range=0.05),
     backbone=replace(
-        BERT_BASE.backbone, epsilon=1e-5, window=256, central="first", central_projections=True, kernel="banded"
+        BERT_BASE.backbone,
+        attention=WindowAttention(window=(256,), global_tokens="first", global_projections=True, dropout=0.1),
+        norm=LayerNorm(placement="post", embeddings=True),
     ),
-    head=LanguageHead(tied=True, transform=True, epsilon=1e-5),
-    objective=Masked(),
+    head=LMHead(tied=True, transform=True, norm_epsilon=1e-5),
+    objective=MaskedLM(),
     train=Train(
         budget="24h",
-        optimizer=Optimizer(name="adamw", rate=3e-5, betas=(0.9, 0.999), decay=0.01, clip=1.0, epsilon=1e-6),
-        schedule=Schedule(shape="linear", warmup=500),
+        optimizer=Optimizer(name="adamw", learning_rate=3e-5, weight_decay=0.01, gradient_clip=1.0, epsilon=1e-6),
+        schedule=Schedule(shape="linear", warmup_steps=500),
     ),
 )
 LONGFORMER_LARGE = replace(LONGFORMER_BASE, backbone=replace(LONGFORMER_BASE.backbone, width=1024, depth=24, heads=16))
 
 
-def _short_sighted(config: Neural, window: int, rows: int) -> Neural:
-    return replace(
-        config,
-        batching=replace(config.batching, rows=rows),
-        backbone=replace(config.backbone, window=window),
-    )
+def _windowed(config: Neural, window: int) -> Neural:
+    attention = replace(config.backbone.attention, window=(window,))
+    return replace(config, backbone=replace(config.backbone, attention=attention))
 
 
-# As with BERT, small sizes turn by places, which learns much faster on little text.
-_TURNING = replace(
-    LONGFORMER_BASE,
-    input=TokenInput(spread=0.1),
-    backbone=replace(LONGFORMER_BASE.backbone, positions="rotary", spread=0.08),
-)
-LONGFORMER_SMALL = _short_sighted(
-    smaller(_TURNING, width=256, depth=4, heads=4, length=1024, vocabulary=8000, rate=1e-3, budget="10m"), 64, 2
-)
-LONGFORMER_TINY = _short_sighted(
-    smaller(_TURNING, width=128, depth=2, heads=4, length=256, vocabulary=2000, rate=2e-3, budget="60s"), 16, 4
-)
 LONGFORMER_SIZES = {
-    "small": LONGFORMER_SMALL,
-    "tiny": LONGFORMER_TINY,
+    "tiny": encoder(_windowed(LONGFORMER_BASE, 16), Size(128, 2, 4, 2000, 2e-3, "60s"), 4, 256),
+    "small": encoder(_windowed(LONGFORMER_BASE, 64), Size(256, 4, 4, 8000, 1e-3, "10m"), 2, 1024),
     "base": LONGFORMER_BASE,
     "large": LONGFORMER_LARGE,
 }
 
-# The paper's language model of characters: norms first, two heads of the upper layers dilated, rows and windows that
-# grow while the rate falls by halves. Its places are distances as in Transformer-XL, which a band cannot add; rotary
-# ones tell distances too.
+# The paper's character-level language model: pre-norm, relative positions, windows that grow from 32 in the bottom to
+# 512 in the top layers, two dilated heads in the upper layers, and rows and windows that grow by stages while the
+# learning rate is halved.
 LONGFORMER_LM_BASE = Neural(
-    tokenizer=Tokenizer(model="byte", size=512),
-    batching=Windows(rows=16, length=16_384, stages=(2048, 4096, 8192)),
-    input=TokenInput(spread=0.1),
+    tokenizer=Tokenizer(model="byte", vocabulary_size=512),
+    batching=Windows(batch_size=16, length=16_384, length_curriculum=(2048, 4096, 8192)),
+    input=TokenInput(init_range=0.1),
     backbone=Transformer(
         width=512,
         depth=12,
         heads=8,
-        activation="gelu",
-        positions="rotary",
-        window=256,
-        window_grows=True,
-        dilation=(1, 1, 1, 1, 1, 1, 2, 2, 3, 3, 4, 4),
-        dilated_heads=2,
-        kernel="banded",
+        positions=RelativePositions(),
+        attention=WindowAttention(
+            window=(32, 32, 64, 64, 128, 128, 256, 256, 384, 384, 512, 512),
+            scale_window=True,
+            dilation=(1, 1, 1, 1, 1, 1, 2, 2, 3, 3, 4, 4),
+            dilated_heads=2,
+        ),
+        feedforward=FeedForward(activation="gelu"),
         dropout=0.2,
     ),
-    head=LanguageHead(tied=True, bias=False),
+    head=LMHead(tied=True, bias=False),
     train=Train(
         budget="24h",
-        optimizer=Optimizer(name="adamw", rate=2.5e-4, betas=(0.9, 0.999), decay=0.01, clip=0.25),
-        schedule=Schedule(shape="constant", warmup=10_000, parts=4, factor=0.5),
+        optimizer=Optimizer(name="adamw", learning_rate=2.5e-4, weight_decay=0.01, gradient_clip=0.25),
+        schedule=Schedule(shape="constant", warmup_steps=10_000, decay_stages=4, factor=0.5),
     ),
 )
+_ATTENTION = LONGFORMER_LM_BASE.backbone.attention
 LONGFORMER_LM_LARGE = replace(
     LONGFORMER_LM_BASE,
-    backbone=replace(LONGFORMER_LM_BASE.backbone, depth=30, dilation=(1,) * 15 + (2,) * 5 + (3,) * 5 + (4,) * 5),
+    backbone=replace(
+        LONGFORMER_LM_BASE.backbone,
+        depth=30,
+        attention=replace(
+            _ATTENTION,
+            window=tuple(size for size in (32, 64, 128, 256, 384, 512) for _ in range(5)),
+            dilation=(1,) * 15 + (2,) * 5 + (3,) * 5 + (4,) * 5,
+        ),
+    ),
 )
 
 
 def _staged(
-    width: int, depth: int, window: int, dilation: tuple[int, ...], rows: int, stages: tuple[int, ...]
+    width: int, windows: tuple[int, ...], dilation: tuple[int, ...], batch_size: int, lengths: tuple[int, ...]
 ) -> Neural:
     """The same for one machine and little text: rows of the last of the lengths in the end."""
     base = LONGFORMER_LM_BASE
-    backbone = replace(
-        base.backbone, width=width, depth=depth, heads=4, window=window, dilation=dilation, dilated_heads=1, dropout=0.0
+    attention = replace(_ATTENTION, window=windows, dilation=dilation, dilated_heads=1)
+    backbone = replace(base.backbone, width=width, depth=len(windows), heads=4, attention=attention, dropout=0.1)
+    optimizer = replace(
+        base.train.optimizer, learning_rate=2e-3, betas=(0.9, 0.99), weight_decay=0.1, gradient_clip=1.0
     )
-    optimizer = replace(base.train.optimizer, rate=2e-3, betas=(0.9, 0.99), decay=0.1, clip=1.0)
-    schedule = Schedule(shape="cosine", warmup=100, floor=0.05)
+    schedule = Schedule(shape="cosine", warmup_steps=100, min_ratio=0.05)
     return replace(
         base,
-        tokenizer=Tokenizer(model="byte-bpe", size=2000),
-        batching=Windows(rows=rows, length=stages[-1], stages=stages[:-1]),
+        tokenizer=Tokenizer(model="byte-bpe", vocabulary_size=2000),
+        batching=Windows(batch_size=batch_size, length=lengths[-1], length_curriculum=lengths[:-1]),
         backbone=backbone,
         train=Train(budget="60s", optimizer=optimizer, schedule=schedule),
     )
 
 
-LONGFORMER_LM_TINY = _staged(128, 3, 32, (1, 1, 2), 2, (64, 128, 256))
-_SMALL = _staged(256, 4, 128, (1, 1, 2, 2), 1, (256, 512, 1024))
-LONGFORMER_LM_SMALL = replace(
-    _SMALL,
-    tokenizer=replace(_SMALL.tokenizer, size=8000),
-    train=replace(_SMALL.train, budget="10m", optimizer=replace(_SMALL.train.optimizer, rate=1e-3)),
-)
+_SMALL = _staged(256, (32, 64, 128, 128), (1, 1, 2, 2), 1, (256, 512, 1024))
 LONGFORMER_LM_SIZES = {
-    "small": LONGFORMER_LM_SMALL,
-    "tiny": LONGFORMER_LM_TINY,
+    "tiny": _staged(128, (8, 16, 32), (1, 1, 2), 2, (64, 128, 256)),
+    "small": replace(
+        _SMALL,
+        tokenizer=replace(_SMALL.tokenizer, vocabulary_size=8000),
+        train=replace(_SMALL.train, budget="10m", optimizer=replace(_SMALL.train.optimizer, learning_rate=1e-3)),
+    ),
     "base": LONGFORMER_LM_BASE,
     "large": LONGFORMER_LM_LARGE,
 }

@@ -1,0 +1,1 @@
+"""Figures (SVG, HTML, PNG) and HTML reports: static, escaped, without script."""

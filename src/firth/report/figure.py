@@ -1,4 +1,4 @@
-"""Pictures of points with labels: where things stand on the paper, and the files they are saved as."""
+"""Figures: scatter plots with labels, their layout, and the files (SVG, HTML, PNG) they are saved as."""
 
 from __future__ import annotations
 
@@ -11,16 +11,16 @@ from typing import Any
 import numpy as np
 
 from firth.errors import FirthError
-from firth.report.labels import Anchor, Box, Label, shortened, text_width, wrapped
-from firth.report.page import sheet
-from firth.report.raster import to_png, undrawable
-from firth.report.scene import Line, Role, Scene, Shape, Text, Theme, mark, to_svg
-from firth.runs import files
+from firth.report.drawing import ColourName, Drawing, Line, Shape, Text, Theme, marker, to_svg
+from firth.report.label_layout import Anchor, Box, Label, text_width, truncate_text, wrap_text
+from firth.report.png import to_png, unsupported_texts
+from firth.report.run_page import html_page
+from firth.runs import atomic_files
 
-_WIDTHS = (960.0, 1200.0, 1500.0, 1900.0)  # of the paper: the first with enough room for labels, else the last
-_MANY = 150  # words from which on letters and dots are smaller
-_MARGIN, _SIDE = 20.0, 56.0  # around everything; and left and right of the points, for labels
-_LONGEST = 180.0  # a longer label is shortened
+_WIDTHS = (960.0, 1200.0, 1500.0, 1900.0)  # of the figure: the first with enough room for labels, else the last
+_MANY_POINTS = 150  # points from which on labels and markers are smaller
+_MARGIN, _LABEL_MARGIN = 20.0, 56.0  # around the figure; left and right of the points, for labels
+_MAX_LABEL_WIDTH = 180.0  # longer labels are truncated
 _STYLE = """
 body { max-width: 68rem; } .figure svg { min-width: 40rem; }
 summary { color: var(--soft); cursor: pointer; margin-top: 1rem; } th { text-align: left; font-weight: 600; }
@@ -29,150 +29,166 @@ summary { color: var(--soft); cursor: pointer; margin-top: 1rem; } th { text-ali
 
 @dataclass(frozen=True)
 class Figure:
-    """A picture, with what it says as values."""
+    """A drawing with its caption and its data."""
 
-    scene: Scene
-    note: str  # stands under it: how it was made and what it can tell
-    rows: tuple[dict[str, Any], ...]  # a map: word, x, y, group, labelled; arrows: from, to, cosine
-    dropped: int  # labels without room
-    own_size: bool = False  # on a page it keeps its size, and is moved aside where it is too wide
+    drawing: Drawing
+    caption: str  # below it: how it was made and how to read it
+    rows: tuple[dict[str, Any], ...]  # the data, for the table of the HTML page
+    dropped_labels: int  # labels that did not fit
+    fixed_size: bool = False  # on a page it keeps its size, and scrolls if it is too wide
 
     @property
     def title(self) -> str:
-        """What stands above it."""
-        return self.scene.title
+        """The title of the drawing."""
+        return self.drawing.title
 
     def svg(self) -> str:
-        """An SVG document; a word is named when one points at its dot."""
-        return to_svg(self.scene)
+        """Render as an SVG document, with tooltips."""
+        return to_svg(self.drawing)
 
     def html(self) -> str:
-        """A page with the picture and its values, without script and without anything from elsewhere."""
-        body = f"{self.piece()}<details><summary>Values</summary>{_table(self.rows)}"
-        return sheet(self.title, [body, "</details>"], _STYLE)
+        """Render as a self-contained HTML page with the figure and its data, without script."""
+        body = f"{self.html_fragment()}<details><summary>Values</summary>{_table(self.rows)}"
+        return html_page(self.title, [body, "</details>"], _STYLE)
 
-    def piece(self) -> str:
-        """The picture for the inside of any page."""
-        return f'<div class="figure" style="overflow-x:auto">{to_svg(self.scene, self.own_size)}</div>'
+    def html_fragment(self) -> str:
+        """Render as HTML for embedding in another page."""
+        return f'<div class="figure" style="overflow-x:auto">{to_svg(self.drawing, self.fixed_size)}</div>'
 
     def png(self, theme: Theme = "light", scale: int = 2) -> bytes:
-        """The bytes of a PNG file (extra `images`)."""
-        return to_png(self.scene, theme, scale)
+        """Render as the bytes of a PNG file (needs the extra `images`)."""
+        return to_png(self.drawing, theme, scale)
 
     def save(self, path: str | Path) -> list[str]:
-        """Write a file of the kind its ending says; what it could not show is returned, a line each."""
-        path, ending = Path(path), ending_of(path)
-        content = _ENDINGS[ending](self)
-        files.replace_file(path, content if isinstance(content, bytes) else content.encode())
-        return self._lacking() if ending == ".png" else []
+        """Write a file in the format of its extension; return messages about text that could not be drawn."""
+        path, format_ = Path(path), figure_format(path)
+        content = _FORMATS[format_](self)
+        atomic_files.replace_file(path, content if isinstance(content, bytes) else content.encode())
+        return self._missing_glyphs() if format_ == ".png" else []
 
-    def _lacking(self) -> list[str]:
-        lost = undrawable(shape.text for shape in self.scene.shapes if isinstance(shape, Text))
-        if not lost:
+    def _missing_glyphs(self) -> list[str]:
+        unsupported = unsupported_texts(shape.text for shape in self.drawing.shapes if isinstance(shape, Text))
+        if not unsupported:
             return []
-        some = ", ".join(lost[:5]) + (", …" if len(lost) > 5 else "")
-        have = "text has" if len(lost) == 1 else "texts have"
-        return [f"{len(lost)} {have} characters that no font for PNG pictures has ({some}); save it as .svg or .html"]
+        examples = ", ".join(unsupported[:5]) + (", …" if len(unsupported) > 5 else "")
+        have = "text has" if len(unsupported) == 1 else "texts have"
+        what = f"{len(unsupported)} {have} characters that no installed font has for PNG ({examples})"
+        return [f"{what}; save it as .svg or .html"]
 
 
-_ENDINGS: dict[str, Callable[[Figure], str | bytes]] = {".svg": Figure.svg, ".html": Figure.html, ".png": Figure.png}
+_FORMATS: dict[str, Callable[[Figure], str | bytes]] = {".svg": Figure.svg, ".html": Figure.html, ".png": Figure.png}
 
 
-def ending_of(path: str | Path) -> str:
-    """The ending of a picture's name, which says its kind; another is an error."""
-    ending = Path(path).suffix.lower()
-    if ending not in _ENDINGS:
-        do = f"name it {', '.join(f'…{known}' for known in _ENDINGS)}"
-        raise FirthError(f"no picture with the ending {ending!r}", where=path, do=do)
-    return ending
+def figure_format(path: str | Path) -> str:
+    """The format of a figure file by its extension; an unknown one is an error."""
+    extension = Path(path).suffix.lower()
+    if extension not in _FORMATS:
+        do = f"name it {', '.join(f'…{known}' for known in _FORMATS)}"
+        raise FirthError(f"unknown figure format {extension!r}", where=path, do=do)
+    return extension
 
 
-class Paper:
-    """Where things stand: title and legend above, the points in the middle, a note below."""
+class FigureLayout:
+    """The layout of a scatter plot: title and legend above, the points in the middle, the caption below."""
 
     def __init__(
-        self, title: str, note: str, points: np.ndarray, kinds: Mapping[str, tuple[Role, str]], width: float
+        self, title: str, caption: str, points: np.ndarray, groups: Mapping[str, tuple[ColourName, str]], width: float
     ) -> None:
-        self.title, self.note, self.width = title, note, width
-        self.size, self.radius = (12.0, 3.5) if len(points) <= _MANY else (11.0, 3.0)
-        inner = width - 2 * _MARGIN
-        self.head = [Text(_MARGIN, 30.0, shortened(title, 16.0, inner), 16.0, weight="bold")]
-        top = self._legend(kinds, inner) + 12.0
-        high = self._fit(points, inner, top)
-        self.area = Box(_MARGIN, top, self.width - _MARGIN, top + high)
-        self.height = top + high + 16.0
+        self.title, self.caption, self.width = title, caption, width
+        self.size, self.radius = (12.0, 3.5) if len(points) <= _MANY_POINTS else (11.0, 3.0)
+        inner_width = width - 2 * _MARGIN
+        self.head = [Text(_MARGIN, 30.0, truncate_text(title, 16.0, inner_width), 16.0, weight="bold")]
+        top = self._legend(groups, inner_width) + 12.0
+        plot_height = self._fit(points, inner_width, top)
+        self.area = Box(_MARGIN, top, self.width - _MARGIN, top + plot_height)
+        self.height = top + plot_height + 16.0
 
-    def _legend(self, kinds: Mapping[str, tuple[Role, str]], inner: float) -> float:
-        """Writes it into the head; returns where it ends."""
+    def _legend(self, groups: Mapping[str, tuple[ColourName, str]], inner_width: float) -> float:
+        """Draw the legend into the head; return where it ends."""
         x, y = _MARGIN, 54.0
-        for name, (colour, kind) in kinds.items():
-            text = shortened(name, 12.0, inner - 16.0)
+        for name, (colour, shape) in groups.items():
+            text = truncate_text(name, 12.0, inner_width - 16.0)
             if x > _MARGIN and x + 16.0 + text_width(text, 12.0) > self.width - _MARGIN:
                 x, y = _MARGIN, y + 20.0
-            self.head += [mark(x + 5.0, y - 4.0, 4.5, colour, kind), Text(x + 15.0, y, text, 12.0)]
+            self.head += [marker(x + 5.0, y - 4.0, 4.5, colour, shape), Text(x + 15.0, y, text, 12.0)]
             x += 15.0 + text_width(text, 12.0) + 16.0
-        return y if kinds else 34.0
+        return y if groups else 34.0
 
-    def _fit(self, points: np.ndarray, inner: float, top: float) -> float:
-        """Sets `at`, the points in pixels, at one scale for both axes; returns the height they take with labels."""
+    def _fit(self, points: np.ndarray, inner_width: float, top: float) -> float:
+        """Set `positions`, the points in pixels with equal axis scales; return the height they take with labels."""
         low, high = points.min(0), points.max(0)
-        spread = np.maximum(high - low, 1e-9 * (np.abs(points).max() or 1.0))
-        room = inner - 2 * _SIDE
-        tall = float(np.clip(room * spread[1] / spread[0], 0.45 * room, 0.85 * room))
-        scale = min(room / spread[0], tall / spread[1]) if (high > low).any() else 0.0
-        middle = np.array([_MARGIN + inner / 2, top + self.size * 1.5 + tall / 2])
-        self.at = [(float(x), float(y)) for x, y in middle + (points - (low + high) / 2) * (scale, -scale)]
-        return tall + 3 * self.size
+        extent = np.maximum(high - low, 1e-9 * (np.abs(points).max() or 1.0))
+        plot_width = inner_width - 2 * _LABEL_MARGIN
+        plot_height = float(np.clip(plot_width * extent[1] / extent[0], 0.45 * plot_width, 0.85 * plot_width))
+        scale = min(plot_width / extent[0], plot_height / extent[1]) if (high > low).any() else 0.0
+        middle = np.array([_MARGIN + inner_width / 2, top + self.size * 1.5 + plot_height / 2])
+        self.positions = [(float(x), float(y)) for x, y in middle + (points - (low + high) / 2) * (scale, -scale)]
+        return plot_height + 3 * self.size
 
-    def anchor(self, at: tuple[float, float], text: str, kind: str = "circle") -> Anchor:
-        """The place of a word's label."""
-        reach = self.radius if kind == "circle" else 1.4 * self.radius
-        return Anchor(*at, reach, shortened(text, self.size, _LONGEST))
+    def anchor(self, position: tuple[float, float], text: str, shape: str = "circle") -> Anchor:
+        """The anchor of a point's label."""
+        radius = self.radius if shape == "circle" else 1.4 * self.radius
+        return Anchor(*position, radius, truncate_text(text, self.size, _MAX_LABEL_WIDTH))
 
     def figure(
         self,
-        drawn: Sequence[Shape],
+        shapes: Sequence[Shape],
         labels: Sequence[Label | None],
-        looks: Iterable[tuple[Role, str]],
+        styles: Iterable[tuple[ColourName, str]],
         rows: Sequence[dict[str, Any]],
     ) -> Figure:
-        """Everything together. `looks` has each label's colour and what is shown when one points at it."""
+        """Assemble the figure; `styles` has each label's colour and tooltip."""
         dropped = sum(label is None for label in labels)
-        lost = f" {dropped:,} label{'s have' if dropped > 1 else ' has'} no room." if dropped else ""
-        lines = wrapped(self.note + lost, 11.0, self.width - 2 * _MARGIN)
+        dropped_note = f" {dropped:,} label{'s have' if dropped > 1 else ' has'} no room." if dropped else ""
+        lines = wrap_text(self.caption + dropped_note, 11.0, self.width - 2 * _MARGIN)
         foot = [Text(_MARGIN, self.height + 15.0 * number, line, 11.0, "soft") for number, line in enumerate(lines)]
-        placed = [(label, look) for label, look in zip(labels, looks, strict=True) if label]
-        leaders = [Line((at.leader[:2], at.leader[2:]), "soft", 0.6) for at, _ in placed if at.leader]
-        texts = [Text(at.x, at.y, at.text, self.size, look[0], at.align, about=look[1]) for at, look in placed]
-        shapes = (*self.head, *leaders, *drawn, *texts, *foot)
-        scene = Scene(self.width, self.height + 15.0 * len(lines) + 4.0, self.title, shapes)
-        return Figure(scene, self.note + lost, tuple(rows), dropped)
+        visible = [(label, style) for label, style in zip(labels, styles, strict=True) if label]
+        leaders = [
+            Line((placed_label.leader[:2], placed_label.leader[2:]), "soft", 0.6)
+            for placed_label, _ in visible
+            if placed_label.leader
+        ]
+        texts = [
+            Text(
+                placed_label.x,
+                placed_label.y,
+                placed_label.text,
+                self.size,
+                style[0],
+                placed_label.align,
+                tooltip=style[1],
+            )
+            for placed_label, style in visible
+        ]
+        all_shapes = (*self.head, *leaders, *shapes, *texts, *foot)
+        drawing = Drawing(self.width, self.height + 15.0 * len(lines) + 4.0, self.title, all_shapes)
+        return Figure(drawing, self.caption + dropped_note, tuple(rows), dropped)
 
 
-def arrange(
+def arrange_points(
     title: str,
-    note: str,
+    caption: str,
     points: np.ndarray,
-    kinds: Mapping[str, tuple[Role, str]],
-    labelled: Callable[[Paper], list[Label | None]],
-) -> tuple[Paper, list[Label | None]]:
-    """The points on the smallest paper where all labels (of each hundred, 95) have room, or on the largest."""
-    least = min(60.0 * len(points) ** 0.5, _WIDTHS[-1])  # a smaller one need not be tried
-    for width in (width for width in _WIDTHS if width >= least):
-        paper = Paper(title, note, points, kinds, width)
-        labels = labelled(paper)
+    groups: Mapping[str, tuple[ColourName, str]],
+    place: Callable[[FigureLayout], list[Label | None]],
+) -> tuple[FigureLayout, list[Label | None]]:
+    """Lay out the points at the smallest width where all labels (of many, 95 %) fit, or at the largest."""
+    min_width = min(60.0 * len(points) ** 0.5, _WIDTHS[-1])  # smaller ones cannot fit
+    for width in (width for width in _WIDTHS if width >= min_width):
+        layout = FigureLayout(title, caption, points, groups, width)
+        labels = place(layout)
         if labels.count(None) <= len(points) // 100 * 5:
             break
-    return paper, labels
+    return layout, labels
 
 
 def _table(rows: Sequence[Mapping[str, Any]]) -> str:
     head = "".join(f"<th>{escape(key)}</th>" for key in rows[0])
-    lines = ("".join(f"<td>{escape(_shown(value))}</td>" for value in row.values()) for row in rows)
+    lines = ("".join(f"<td>{escape(_format_cell(value))}</td>" for value in row.values()) for row in rows)
     return f"<table><tr>{head}</tr>{''.join(f'<tr>{line}</tr>' for line in lines)}</table>"
 
 
-def _shown(value: Any) -> str:
+def _format_cell(value: Any) -> str:
     if isinstance(value, bool) or value is None:
         return {True: "yes", False: "no", None: "n/a"}[value]
     return f"{value:.3f}" if isinstance(value, float) else str(value)

@@ -1,4 +1,4 @@
-"""How long to train: a time, a number of steps or of epochs, written as a person would."""
+"""The training budget: a time, a number of steps or of epochs, such as 90s, 2m, 500 steps or 13 epochs."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import Literal
 
 from firth.errors import FirthError
 
-_MOST = 1e12
+_MAX_AMOUNT = 1e12
 _SECONDS = {"s": 1.0, "m": 60.0, "h": 3600.0}
 _PATTERN = re.compile(r"\s*(\d+(?:\.\d+)?)\s*(s|m|h|steps?|epochs?)\s*")
 
@@ -21,10 +21,10 @@ class Budget:
     unit: Literal["seconds", "steps", "epochs"]
 
 
-def parse(text: str) -> Budget:
+def parse_budget(text: str) -> Budget:
     """Read `90s`, `2m`, `1.5h`, `500 steps` or `13 epochs`."""
     match = _PATTERN.fullmatch(text)
-    if not match or not 0 < float(match[1]) < _MOST:
+    if not match or not 0 < float(match[1]) < _MAX_AMOUNT:
         raise FirthError(f"train.budget = {text!r}: not a budget", do="write 90s, 2m, 1.5h, 500 steps or 13 epochs")
     amount, unit = float(match[1]), match[2]
     if unit in _SECONDS:
@@ -32,8 +32,8 @@ def parse(text: str) -> Budget:
     return Budget(amount, "steps" if unit.startswith("step") else "epochs")
 
 
-def duration(seconds: float) -> str:
-    """A time as a person would say it."""
+def format_duration(seconds: float) -> str:
+    """A duration as text in seconds, minutes or hours."""
     if seconds < 120:
         return f"{seconds:.0f} s"
     return f"{seconds / 60:.0f} min" if seconds < 7200 else f"{seconds / 3600:.1f} h"

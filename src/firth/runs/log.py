@@ -1,4 +1,4 @@
-"""The log of a run: one JSON line per step and per evaluation."""
+"""The training log of a run (log.jsonl): one JSON line per step and per evaluation."""
 
 from __future__ import annotations
 
@@ -7,29 +7,30 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
-from firth.runs import files
+from firth.config import migrations
+from firth.runs import atomic_files
 
 
 class Log:
-    """Appends lines; each has a `step`, so that a resumed run can drop what came after its checkpoint."""
+    """Appends lines; each has a `step`, so that a resumed run can drop the lines after its checkpoint."""
 
     def __init__(self, path: Path, *, keep_to: int) -> None:
         self._path = path
         self._start(keep_to)
 
     def _start(self, keep_to: int) -> None:
-        kept = [line for line in read(self._path) if line["step"] <= keep_to]
-        self.seconds = max((line.get("seconds", 0.0) for line in kept), default=0.0)
-        files.replace_file(self._path, b"".join(map(_line, kept)))
-        self._file = self._path.open("ab", buffering=0)  # nothing is left to write when it is closed
+        entries = [line for line in read_log(self._path) if line["step"] <= keep_to]
+        self.seconds = max((line.get("seconds", 0.0) for line in entries), default=0.0)
+        atomic_files.replace_file(self._path, b"".join(map(_line, entries)))
+        self._file = self._path.open("ab", buffering=0)  # unbuffered: nothing is left to write on close
 
     def add(self, entry: Mapping[str, Any]) -> None:
         """Append one line."""
-        with files.explained(self._path):
+        with atomic_files.explain_errors(self._path):
             self._file.write(_line(entry))
 
     def drop_after(self, step: int) -> None:
-        """Forget the lines after a step (the guard went back to it)."""
+        """Drop the lines after a step (training went back to its checkpoint)."""
         self._file.close()
         self._start(step)
 
@@ -38,8 +39,8 @@ class Log:
         self._file.close()
 
 
-def read(path: Path) -> Iterator[dict[str, Any]]:
-    """The whole lines of a log; a last line cut by a crash is passed over."""
+def read_log(path: Path) -> Iterator[dict[str, Any]]:
+    """The complete lines of a log; a last line cut by a crash is skipped."""
     if not path.exists():
         return
     with path.open(encoding="utf-8", errors="replace") as file:
@@ -49,7 +50,7 @@ def read(path: Path) -> Iterator[dict[str, Any]]:
             except ValueError:
                 continue
             if isinstance(entry, dict) and isinstance(entry.get("step"), int) and _is_number(entry.get("seconds")):
-                yield entry
+                yield migrations.rename(migrations.rename(entry, migrations.LOG), migrations.METRICS)
 
 
 def _is_number(value: Any) -> bool:

@@ -1,4 +1,4 @@
-"""Telling a person, a pipe or a program how a run goes."""
+"""Progress reports of training: a progress bar, plain lines, or JSON lines."""
 
 from __future__ import annotations
 
@@ -12,13 +12,13 @@ Style = Literal["auto", "live", "plain", "json", "quiet"]
 
 
 class Progress(Protocol):
-    """What the long-running parts report to."""
+    """The receiver of progress reports."""
 
     def say(self, text: str) -> None:
-        """A sentence worth reading."""
+        """A message."""
 
     def start(self, total: int, done: int) -> None:
-        """The steps begin."""
+        """Training starts: `done` of `total` steps are done."""
 
     def step(self, entry: Mapping[str, Any]) -> None:
         """A training step is done: step, loss, tokens_per_second, …"""
@@ -27,11 +27,11 @@ class Progress(Protocol):
         """An evaluation is done: step, split, metric, value, …; training ends early if this returns True."""
 
     def stop(self) -> None:
-        """No more steps."""
+        """Training ends."""
 
 
 class Quiet:
-    """Says nothing."""
+    """No reports."""
 
     def say(self, text: str) -> None: ...
     def start(self, total: int, done: int) -> None: ...
@@ -41,7 +41,7 @@ class Quiet:
 
 
 class Plain(Quiet):
-    """A line per evaluation and about ten lines of steps between the first and the last: for logs and pipes."""
+    """One line per evaluation and about ten lines of steps per run: for logs and pipes."""
 
     def __init__(self) -> None:
         self._total = 0
@@ -54,14 +54,14 @@ class Plain(Quiet):
 
     def step(self, entry: Mapping[str, Any]) -> None:
         if entry["step"] % max(1, self._total // 10) == 0:
-            self.say(f"step {entry['step']}/{self._total}  {_figures(entry)}")
+            self.say(f"step {entry['step']}/{self._total}  {_format_step(entry)}")
 
     def evaluation(self, entry: Mapping[str, Any]) -> None:
         self.say(f"step {entry['step']}/{self._total}  {entry['split']} {entry['metric']} {entry['value']:.2f}")
 
 
 class Json(Quiet):
-    """Every report as one JSON line on standard output: for machines."""
+    """Every report as one JSON line on standard output: for programs."""
 
     def say(self, text: str) -> None:
         print(json.dumps({"event": "note", "text": text}), flush=True)
@@ -74,12 +74,12 @@ class Json(Quiet):
 
 
 def _finite(entry: Mapping[str, Any]) -> dict[str, Any]:
-    """JSON has no NaN."""
+    """The entry without NaN and infinities, which JSON does not have."""
     return {key: None if isinstance(value, float) and not isfinite(value) else value for key, value in entry.items()}
 
 
 class Live(Quiet):
-    """A moving line on a terminal: loss, tokens/s, time left, the last validation score."""
+    """A progress bar on a terminal: loss, tokens/s, time left, the last validation score."""
 
     def __init__(self) -> None:
         from rich.console import Console
@@ -100,7 +100,7 @@ class Live(Quiet):
         self._bar.start()
 
     def step(self, entry: Mapping[str, Any]) -> None:
-        self._bar.update(self._task, completed=entry["step"], description=_figures(entry) + self._valid)
+        self._bar.update(self._task, completed=entry["step"], description=_format_step(entry) + self._valid)
 
     def evaluation(self, entry: Mapping[str, Any]) -> None:
         self._valid = f"  {entry['split']} {entry['metric']} {entry['value']:.2f}"
@@ -109,7 +109,7 @@ class Live(Quiet):
         self._bar.stop()
 
 
-def _figures(entry: Mapping[str, Any]) -> str:
+def _format_step(entry: Mapping[str, Any]) -> str:
     return f"loss {entry['loss']:.3f}  {entry['tokens_per_second']:,.0f} tokens/s"
 
 
@@ -117,7 +117,7 @@ _STYLES = {"live": Live, "plain": Plain, "json": Json, "quiet": Quiet}
 
 
 def progress(style: Style | Progress) -> Progress:
-    """The reporter of a style, or the one given; auto is live on a terminal and plain elsewhere."""
+    """The reporter of a style, or the one given; auto is live on a terminal and plain otherwise."""
     if not isinstance(style, str):
         return style
     if style == "auto":

@@ -1,4 +1,4 @@
-"""What a checkpoint holds, as bytes: tensors in safetensors, the rest in JSON: nothing that could run."""
+"""The contents of a checkpoint as bytes: tensors in safetensors, the rest in JSON; nothing that could execute."""
 
 from __future__ import annotations
 
@@ -11,47 +11,49 @@ from typing import Any
 import safetensors.torch
 from torch import Tensor, nn
 
+from firth.config import migrations
 from firth.errors import FirthError
-from firth.runs import files
-from firth.runs.weights import NOTE, digest, read_note
+from firth.runs import atomic_files
+from firth.runs.weights import METADATA_KEY, digest, read_metadata
 from firth.types import Cursor, State
 
 _EDITED = "the folder was edited; restore config.json, or train again"
 
 
 @dataclass
-class Position:
-    """Where a training run stands, apart from its tensors."""
+class TrainerState:
+    """The state of a training run, apart from its tensors."""
 
     step: int = 0
-    at: Cursor = field(default_factory=Cursor)  # of the next batch
-    best: float | None = None  # lowest validation loss
+    cursor: Cursor = field(default_factory=Cursor)  # of the next batch
+    best_loss: float | None = None  # lowest on validation data, or lowest selection score
     best_step: int = 0
-    stale: int = 0  # evaluations since the best (early stopping)
-    plateau_stale: int = 0  # evaluations since the best or the last cut (schedule)
-    plateau: float = 1.0  # the schedule's factor
-    guard: float = 1.0  # the guard's factor
+    bad_evaluations: int = 0  # since the best (early stopping)
+    plateau_bad_evaluations: int = 0  # since the best or the last reduction (plateau schedule)
+    plateau_factor: float = 1.0  # of the learning rate, by the plateau schedule
+    guard_factor: float = 1.0  # of the learning rate, by the guard against NaN
     finished: bool = False
 
     def to_json(self, config: str) -> bytes:
-        """As it stands in a checkpoint, with the digest of the configuration it belongs to."""
+        """The state as a checkpoint holds it, with the digest of its configuration."""
         return (json.dumps({**asdict(self), "config": config}, indent=2) + "\n").encode()
 
     @classmethod
-    def from_json(cls, data: bytes, config: str, where: Path) -> Position:
+    def from_json(cls, data: bytes, config: str, where: Path) -> TrainerState:
         """Read from a checkpoint; one of another configuration is refused."""
         values = json.loads(data)
         if values.pop("config") != config:
             raise FirthError("the checkpoint belongs to another configuration", where=where, do=_EDITED)
-        return cls(**{**values, "at": Cursor(**values["at"])})
+        values = migrations.rename(values, migrations.CHECKPOINT)
+        return cls(**{**values, "cursor": Cursor(**values["cursor"])})
 
 
 def pack_state(state: State | None) -> dict[str, Tensor]:
-    """A carried state as flat tensors."""
+    """A carried state (truncated BPTT, memory) as flat tensors."""
     if state is None:
         return {}
     parts = {"source": state.source, "live": state.live}
-    return {f"carried.{part}.{name}": tensor for part, held in parts.items() for name, tensor in held.items()}
+    return {f"carried.{part}.{name}": tensor for part, tensors in parts.items() for name, tensor in tensors.items()}
 
 
 def unpack_state(tensors: Mapping[str, Tensor]) -> State | None:
@@ -64,33 +66,36 @@ def unpack_state(tensors: Mapping[str, Tensor]) -> State | None:
     return State(**parts) if any(parts.values()) else None
 
 
-def tensor_bytes(tensors: Mapping[str, Tensor], note: Mapping[str, Any] | None = None) -> bytes:
-    """A safetensors file; with a note in its header that also holds the checksum of the tensors."""
+def tensor_bytes(tensors: Mapping[str, Tensor], metadata: Mapping[str, Any] | None = None) -> bytes:
+    """A safetensors file; with metadata in its header, which then also holds the checksum of the tensors."""
     plain = {name: tensor.detach().contiguous() for name, tensor in tensors.items()}
     data = safetensors.torch.save(plain)
-    if note is None:
+    if metadata is None:
         return data
-    return safetensors.torch.save(plain, {NOTE: json.dumps({**note, "sha256": digest(data)}, sort_keys=True)})
+    return safetensors.torch.save(
+        plain, {METADATA_KEY: json.dumps({**metadata, "sha256": digest(data)}, sort_keys=True)}
+    )
 
 
 def read_tensors(path: Path) -> dict[str, Tensor]:
     """The tensors of a safetensors file."""
-    return safetensors.torch.load(path.read_bytes())
+    tensors = safetensors.torch.load(path.read_bytes())
+    return {migrations.tensor_name(name): tensor for name, tensor in tensors.items()}
 
 
-def save_model(path: Path, system: nn.Module, note: Mapping[str, Any]) -> None:
-    """Write the weights that `load` gives."""
-    files.replace_file(path, tensor_bytes(system.state_dict(), note))
+def save_model(path: Path, system: nn.Module, metadata: Mapping[str, Any]) -> None:
+    """Write the weights that `load` reads."""
+    atomic_files.replace_file(path, tensor_bytes(system.state_dict(), metadata))
 
 
 def load_model(path: Path, system: nn.Module, config_digest: str) -> dict[str, Any]:
-    """Read weights into a system; refuse those of another configuration. Returns the file's note."""
-    note = read_note(path)
-    if note["config"] != config_digest:
+    """Read weights into a system; refuse those of another configuration. Returns the file's metadata."""
+    metadata = read_metadata(path)
+    if metadata["config"] != config_digest:
         raise FirthError(
             "config.json is not the one these weights were trained with",
             where=path.parent,
             do=_EDITED,
         )
     system.load_state_dict(read_tensors(path))
-    return note
+    return metadata

@@ -1,7 +1,8 @@
-"""The training loop: steps, evaluations, checkpoints; resumable at any instant, exactly.
+"""The training loop: gradient accumulation, gradient clipping, learning-rate schedule, EMA of weights, mixed precision
+(bf16), evaluation, early stopping, checkpoints; resumable at any instant, exactly.
 
-Nothing here draws from a running random state: each micro-batch seeds torch from (seed, step, part, rank), and
-batches are functions of their cursor. So a checkpoint needs no random state, and a resumed run repeats the draws.
+Nothing here uses a running random state: each micro-batch seeds torch from (seed, step, micro-batch, rank), and batches
+are functions of their cursor. So a checkpoint needs no random state, and a resumed run repeats the same random numbers.
 """
 
 from __future__ import annotations
@@ -9,7 +10,7 @@ from __future__ import annotations
 import math
 import signal
 import time
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import nullcontext
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
@@ -19,47 +20,40 @@ import torch
 from torch import nn
 
 from firth.config.schema import Train
-from firth.data.batching import Batches
-from firth.data.randomness import number
-from firth.data.stream import following, stream
-from firth.runs import checkpoints
+from firth.datasets.collators.batches import Batches
+from firth.datasets.prefetch import next_cursor, prefetch_batches
+from firth.datasets.rng import derive_seed
+from firth.runs import checkpoint_folders
 from firth.runs.log import Log
 from firth.runs.progress import Progress
 from firth.training import schedule
-from firth.training.averaging import Average, belongs
-from firth.training.checkpoint import (
-    Position,
-    pack_state,
-    read_tensors,
-    save_model,
-    tensor_bytes,
-    unpack_state,
-)
-from firth.training.devices import Devices
-from firth.training.guard import Interrupted, listening, next_factor
-from firth.training.optim import Optim
+from firth.training.checkpoint import TrainerState, pack_state, read_tensors, save_model, tensor_bytes, unpack_state
+from firth.training.device import Distributed
+from firth.training.ema import ExponentialMovingAverage, is_ema_tensor
+from firth.training.guard import Interrupted, catch_signals, halve_factor
+from firth.training.optimizer import Optimizer
 from firth.types import Batch, State
 
 
 @dataclass(frozen=True)
 class Evaluation:
-    """What an evaluation found: the loss decides (lower is better) unless a rank is given, the score is shown."""
+    """The result of an evaluation: the best weights are those of the lowest loss, unless a selection score is given."""
 
     loss: float
     metric: str
     value: float
-    sample: str = ""  # what the model would say now
-    rank: float | None = None  # lower is better
+    sample: str = ""  # a text that the model generates now
+    selection_score: float | None = None  # lower is better
 
     @property
-    def decides(self) -> float:
-        """What tells whether this is the best so far: lower is better."""
-        return self.loss if self.rank is None else self.rank
+    def criterion(self) -> float:
+        """What the best weights are selected by: lower is better."""
+        return self.loss if self.selection_score is None else self.selection_score
 
 
 @dataclass(frozen=True)
-class Job:
-    """Everything a training run is made of. The configuration is resolved: steps, not minutes."""
+class TrainingTask:
+    """Everything a training run needs. The configuration is resolved: steps, not minutes."""
 
     system: nn.Module
     config: Train
@@ -67,225 +61,235 @@ class Job:
     batches: Batches
     evaluate: Callable[[], Evaluation]
     folder: Path
-    note: Mapping[str, Any]  # goes into the header of the weights
+    metadata: Mapping[str, Any]  # of the weights file
     seed: int
-    devices: Devices
+    distributed: Distributed
     progress: Progress
 
 
-def train(job: Job) -> Position:
-    """Run to the end, or from the newest checkpoint to the end. Raises Interrupted after a signal."""
-    return Trainer(job).run()
+def train(task: TrainingTask) -> TrainerState:
+    """Train to the end, from the newest checkpoint if there is one. Raises Interrupted after a signal."""
+    return Trainer(task).run()
 
 
 class Trainer:
-    """One training run under way."""
+    """One training run."""
 
-    def __init__(self, job: Job) -> None:
-        self.job = job
-        self.module = job.devices.wrap(job.system)
-        self.optimizer = Optim(job.config.optimizer, job.system.named_parameters())
-        self.average = Average(job.system, job.config.average) if job.config.average else None
-        self.position = Position()
-        self.carried: State | None = None
+    def __init__(self, task: TrainingTask) -> None:
+        self.task = task
+        self.module = task.distributed.wrap(task.system)
+        self.optimizer = Optimizer(task.config.optimizer, task.system.named_parameters())
+        self.ema = ExponentialMovingAverage(task.system, task.config.ema_decay) if task.config.ema_decay else None
+        self.state = TrainerState()
+        self.carried_state: State | None = None
         self._batches: Iterator[Batch] | None = None
-        self._asked_to_stop = False  # by whoever looks on
+        self._stop_requested = False  # by the progress callback
 
-    def run(self) -> Position:
+    def run(self) -> TrainerState:
         """All steps that are left."""
         self.start()
         try:
-            with listening() as wishes:
-                while not self.position.finished:
-                    entry = self.step(wishes.number)
+            with catch_signals() as request:
+                while not self.state.finished:
+                    entry = self.step(request.signal_number)
                     if entry is None:
-                        self._go_back()
+                        self._roll_back()
                         continue
                     self.report(entry)
-                    self._after_step(int(entry["wish"]))
+                    self._after_step(int(entry["signal"]))
         finally:
-            self.job.progress.stop()
+            self.task.progress.stop()
             self.close()
-        return self.position
+        return self.state
 
     # --- a step -----------------------------------------------------------------------------------------------
 
-    def step(self, wish: int) -> dict[str, float] | None:
-        """One optimizer step; None if it met a number that is not finite, and then nothing has changed."""
+    def step(self, signal_number: int) -> dict[str, float] | None:
+        """One optimizer step; None if the loss or the gradient is not finite, and then nothing has changed."""
         began = time.perf_counter()
-        parts = [next(self._batches) for _ in range(self.job.config.accumulate)]
-        counts = _sums(self.job.system.objective.counts(part) for part in parts)
-        carried, losses = self.carried, []
-        self.optimizer.clear()
-        for index, part in enumerate(parts):
-            sums, carried = self._forward_backward(part, index, counts, carried, last=index + 1 == len(parts))
+        micro_batches = [next(self._batches) for _ in range(self.task.config.gradient_accumulation)]
+        counts = _sum_by_key(self.task.system.objective.counts(batch) for batch in micro_batches)
+        carried, losses = self.carried_state, []
+        self.optimizer.zero_grad()
+        for index, batch in enumerate(micro_batches):
+            last = index + 1 == len(micro_batches)
+            sums, carried = self._forward_backward(batch, index, counts, carried, last=last)
             losses.append(sums)
-        *totals, wishes = self.job.devices.add_up([*(_sums(losses)[name] for name in counts), wish])
-        wish = wish or (signal.SIGTERM if wishes else 0)  # all leave together
-        rate = self._rate()
-        norm = self.optimizer.step(rate) if all(map(math.isfinite, totals)) else math.nan
-        if not math.isfinite(norm):
+        sums = _sum_by_key(losses)
+        *totals, signals = self.task.distributed.all_reduce([*(sums[name] for name in counts), signal_number])
+        signal_number = signal_number or (signal.SIGTERM if signals else 0)  # all processes stop together
+        learning_rate = self._learning_rate()
+        grad_norm = self.optimizer.step(learning_rate) if all(map(math.isfinite, totals)) else math.nan
+        if not math.isfinite(grad_norm):
             return None
-        self.carried = carried
-        self.position.step += 1
-        if self.average is not None:
-            self.average.update(self.position.step)
-        self.position.at = following(self.job.batches, parts[-1].at)
-        loss = sum(total / count for total, count in zip(totals, counts.values(), strict=True))
-        seconds = time.perf_counter() - began
-        tokens = sum(part.tokens for part in parts)
-        return {"loss": loss, "rate": rate, "norm": norm, "tokens": tokens, "took": seconds, "wish": wish}
+        self.carried_state = carried
+        self.state.step += 1
+        if self.ema is not None:
+            self.ema.update(self.state.step)
+        self.state.cursor = next_cursor(self.task.batches, micro_batches[-1].cursor)
+        return {
+            "loss": sum(total / count for total, count in zip(totals, counts.values(), strict=True)),
+            "learning_rate": learning_rate,
+            "grad_norm": grad_norm,
+            "tokens": sum(batch.token_count for batch in micro_batches),
+            "seconds": time.perf_counter() - began,
+            "signal": signal_number,
+        }
 
     def _forward_backward(
-        self, part: Batch, index: int, counts: Mapping[str, float], carried: State | None, *, last: bool
+        self, batch: Batch, index: int, counts: Mapping[str, float], carried: State | None, *, last: bool
     ) -> tuple[dict[str, float], State | None]:
-        """Add one micro-batch's gradients; each term is divided by its count over all parts and processes."""
-        job = self.job
-        torch.manual_seed(number(job.seed, "step", self.position.step, index, job.devices.rank))
-        share = job.devices.share(part).to("cpu")
-        with job.devices.unsynced(self.module, last):
-            with autocast(job.config):
-                terms, state = self.module(share, None if part.fresh else carried)
-            # wrapped modules average gradients over processes: multiplied by their number that is the sum
-            loss = sum(term.weight * term.sum / counts[term.name] for term in terms) * job.devices.world
+        """Accumulate one micro-batch's gradients; each term is divided by its count over micro-batches and ranks."""
+        task = self.task
+        torch.manual_seed(derive_seed(task.seed, "step", self.state.step, index, task.distributed.rank))
+        shard = task.distributed.shard(batch).to("cpu")
+        with task.distributed.no_sync(self.module, last):
+            with autocast(task.config):
+                terms, state = self.module(shard, None if batch.reset_state else carried)
+            # DDP averages gradients over processes: times the world size that is the sum
+            loss = sum(term.weight * term.sum / counts[term.name] for term in terms) * task.distributed.world_size
             loss.backward()
         return {term.name: term.weight * float(term.sum.detach()) for term in terms}, state and state.detach()
 
-    def _rate(self) -> float:
-        position, config = self.position, self.job.config
-        share = schedule.share(config.schedule, position.step, self.job.steps)
-        return config.optimizer.rate * share * position.plateau * position.guard
+    def _learning_rate(self) -> float:
+        state, config = self.state, self.task.config
+        factor = schedule.learning_rate_factor(config.schedule, state.step, self.task.steps)
+        return config.optimizer.learning_rate * factor * state.plateau_factor * state.guard_factor
 
     # --- between steps ----------------------------------------------------------------------------------------
 
-    def _after_step(self, wish: int) -> None:
-        config, step = self.job.config, self.position.step
-        last = step >= self.job.steps
-        due = last or wish or step % config.evaluate == 0 or step % config.save == 0
-        if due and not all(bool(tensor.isfinite().all()) for tensor in self.job.system.parameters()):
-            self._go_back()  # never save what the guard could not go on from
+    def _after_step(self, signal_number: int) -> None:
+        config, step, patience = self.task.config, self.state.step, self.task.config.patience
+        last = step >= self.task.steps
+        due = last or signal_number or step % config.evaluate_every == 0 or step % config.checkpoint_every == 0
+        if due and not all(bool(tensor.isfinite().all()) for tensor in self.task.system.parameters()):
+            self._roll_back()  # never save what the guard could not continue from
             return
-        if last or step % config.evaluate == 0:
-            with self.average.standing_in() if self.average is not None else nullcontext():
+        if last or step % config.evaluate_every == 0:
+            with self.ema.averaged_weights() if self.ema is not None else nullcontext():
                 self._evaluate()
-            last = last or self._asked_to_stop or (config.patience > 0 and self.position.stale >= config.patience)
-        self.position.finished = last
+            last = last or self._stop_requested or (patience > 0 and self.state.bad_evaluations >= patience)
+        self.state.finished = last
         if due or last:
             self._save()
-        if wish and not last:
-            raise Interrupted(wish, step, self.job.folder)
+        if signal_number and not last:
+            raise Interrupted(signal_number, step, self.task.folder)
 
     def _evaluate(self) -> None:
-        """Score the validation text; keep the weights if they are the best so far."""
-        job, position = self.job, self.position
-        job.system.eval()
-        with torch.no_grad(), autocast(job.config):
-            found = job.evaluate()
-        job.system.train()
-        told = {name: value for name, value in asdict(found).items() if value is not None}
-        self._asked_to_stop = self._record({"split": "valid", **told}, job.progress.evaluation) is True
-        better = math.isfinite(found.decides) and (position.best is None or found.decides < position.best)
+        """Evaluate on the validation data; save the weights if they are the best so far."""
+        task, state = self.task, self.state
+        task.system.eval()
+        with torch.no_grad(), autocast(task.config):
+            evaluation = task.evaluate()
+        task.system.train()
+        entry = {name: value for name, value in asdict(evaluation).items() if value is not None}
+        self._stop_requested = self._record({"split": "valid", **entry}, task.progress.evaluation) is True
+        criterion = evaluation.criterion
+        better = math.isfinite(criterion) and (state.best_loss is None or criterion < state.best_loss)
         if better:
-            position.best, position.best_step = found.decides, position.step
-            if job.devices.leads:
+            state.best_loss, state.best_step = criterion, state.step
+            if task.distributed.is_main_process:
                 # before the checkpoint: killed in between, the resumed run writes the same file again
-                save_model(job.folder / "model.safetensors", job.system, {**job.note, "step": position.step})
-        position.stale = 0 if better else position.stale + 1
-        position.plateau_stale = 0 if better else position.plateau_stale + 1
-        factor = schedule.after_evaluation(job.config.schedule, position.plateau, position.plateau_stale)
-        if factor != position.plateau:
-            position.plateau, position.plateau_stale = factor, 0
+                save_model(task.folder / "model.safetensors", task.system, {**task.metadata, "step": state.step})
+        state.bad_evaluations = 0 if better else state.bad_evaluations + 1
+        state.plateau_bad_evaluations = 0 if better else state.plateau_bad_evaluations + 1
+        bad_evaluations = state.plateau_bad_evaluations
+        factor = schedule.reduce_on_plateau(task.config.schedule, state.plateau_factor, bad_evaluations)
+        if factor != state.plateau_factor:
+            state.plateau_factor, state.plateau_bad_evaluations = factor, 0
 
     def report(self, entry: Mapping[str, float]) -> None:
         """Log a step and show it."""
-        figures = {name: entry[name] for name in ("loss", "rate", "norm", "tokens")}
-        self._record({**figures, "tokens_per_second": entry["tokens"] / entry["took"]}, self.job.progress.step)
+        fields = {name: entry[name] for name in ("loss", "learning_rate", "grad_norm", "tokens")}
+        fields["tokens_per_second"] = entry["tokens"] / entry["seconds"]
+        self._record(fields, self.task.progress.step)
 
     def _record(self, entry: Mapping[str, Any], show: Callable[[Mapping[str, Any]], Any]) -> Any:
-        if not self.job.devices.leads:
+        if not self.task.distributed.is_main_process:
             return None
         seconds = round(self._seconds_before + time.perf_counter() - self._began, 3)
-        line = {"step": self.position.step, **entry, "seconds": seconds}
+        line = {"step": self.state.step, **entry, "seconds": seconds}
         self._log.add(line)
         return show(line)
 
     # --- checkpoints ------------------------------------------------------------------------------------------
 
     def _save(self) -> None:
-        carried = self.job.devices.gather(self.carried)
-        if self.job.devices.leads:
+        carried = self.task.distributed.gather(self.carried_state)
+        if self.task.distributed.is_main_process:
             training = {**self.optimizer.state_dict(), **pack_state(carried)}
-            training |= self.average.state_dict() if self.average is not None else {}
-            checkpoints.save(
-                self.job.folder,
-                self.position.step,
+            training |= self.ema.state_dict() if self.ema is not None else {}
+            checkpoint_folders.save(
+                self.task.folder,
+                self.state.step,
                 {
-                    "weights.safetensors": tensor_bytes(self.job.system.state_dict()),
+                    "weights.safetensors": tensor_bytes(self.task.system.state_dict()),
                     "training.safetensors": tensor_bytes(training),
-                    "training.json": self.position.to_json(self.job.note["config"]),
+                    "training.json": self.state.to_json(self.task.metadata["config"]),
                 },
             )
-        self.job.devices.wait()
+        self.task.distributed.barrier()
 
     def start(self) -> None:
-        """From the newest whole checkpoint, or from the start (which is saved too, for the guard to go back to)."""
-        job = self.job
-        place = checkpoints.newest(job.folder)
-        if job.devices.leads:
-            checkpoints.drop_after(job.folder, place)
-        if place is not None:
-            self._restore(place)
+        """Restore the newest whole checkpoint, or save the initial state, for the guard to roll back to."""
+        task = self.task
+        checkpoint = checkpoint_folders.newest_checkpoint(task.folder)
+        if task.distributed.is_main_process:
+            checkpoint_folders.drop_after(task.folder, checkpoint)
+        if checkpoint is not None:
+            self._restore(checkpoint)
         self._began = time.perf_counter()
-        if job.devices.leads:
-            self._log = Log(job.folder / "log.jsonl", keep_to=self.position.step)
+        if task.distributed.is_main_process:
+            self._log = Log(task.folder / "log.jsonl", keep_to=self.state.step)
             self._seconds_before = self._log.seconds
-            if self.position.step:
-                job.progress.say(f"continuing from step {self.position.step}")
-            job.progress.start(job.steps, self.position.step)
-        if place is None:
+            if self.state.step:
+                task.progress.say(f"continuing from step {self.state.step}")
+            task.progress.start(task.steps, self.state.step)
+        if checkpoint is None:
             self._save()
-        self._batches = stream(job.batches, self.position.at)
+        self._batches = prefetch_batches(task.batches, self.state.cursor)
 
-    def _restore(self, place: Path) -> None:
-        self.position = Position.from_json((place / "training.json").read_bytes(), self.job.note["config"], place)
-        self.job.system.load_state_dict(read_tensors(place / "weights.safetensors"))
-        training = read_tensors(place / "training.safetensors")
-        own = {k: v for k, v in training.items() if not k.startswith("carried.") and not belongs(k)}
+    def _restore(self, checkpoint: Path) -> None:
+        data = (checkpoint / "training.json").read_bytes()
+        self.state = TrainerState.from_json(data, self.task.metadata["config"], checkpoint)
+        self.task.system.load_state_dict(read_tensors(checkpoint / "weights.safetensors"))
+        training = read_tensors(checkpoint / "training.safetensors")
+        own = {k: v for k, v in training.items() if not k.startswith("carried.") and not is_ema_tensor(k)}
         self.optimizer.load_state_dict(own)
-        if self.average is not None:
-            self.average.load_state_dict(training)
-        self.carried = self.job.devices.scatter(unpack_state(training))
+        if self.ema is not None:
+            self.ema.load_state_dict(training)
+        self.carried_state = self.task.distributed.scatter(unpack_state(training))
 
-    def _go_back(self) -> None:
-        """The guard: to the last checkpoint, on at half the rate."""
-        job, failed = self.job, self.position.step + 1
-        factor = next_factor(self.position.guard, failed)
-        job.devices.wait()
-        self._restore(checkpoints.newest(job.folder))
-        self.position = replace(self.position, guard=factor)
+    def _roll_back(self) -> None:
+        """The guard against NaN: back to the last checkpoint, then on at half the learning rate."""
+        task, failed = self.task, self.state.step + 1
+        factor = halve_factor(self.state.guard_factor, failed)
+        task.distributed.barrier()
+        self._restore(checkpoint_folders.newest_checkpoint(task.folder))
+        self.state = replace(self.state, guard_factor=factor)
         self._batches.close()
-        self._batches = stream(job.batches, self.position.at)
-        if job.devices.leads:
-            self._log.drop_after(self.position.step)
-            back = f"back to step {self.position.step}, on at {factor:g} of the rate"
+        self._batches = prefetch_batches(task.batches, self.state.cursor)
+        if task.distributed.is_main_process:
+            self._log.drop_after(self.state.step)
+            back = f"back to step {self.state.step}, on at {factor:g} of the learning rate"
             text = f"step {failed}: the loss is not a number; {back}"
-            self._record({"guard": factor, "failed": failed}, lambda _: job.progress.say(text))
+            self._record({"guard_factor": factor, "failed_step": failed}, lambda _: task.progress.say(text))
 
     def close(self) -> None:
-        """Stop making batches; close the log."""
+        """Stop prefetching batches; close the log."""
         if self._batches is not None:
             self._batches.close()
-        if self.job.devices.leads:
+        if self.task.distributed.is_main_process:
             self._log.close()
 
 
 def autocast(config: Train) -> torch.autocast:
-    """The configured precision of matrix products; weights and sums stay in float32."""
+    """Mixed precision: the configured precision of matrix products; weights and sums stay in float32."""
     return torch.autocast("cpu", torch.bfloat16, enabled=config.precision == "bf16")
 
 
-def _sums(parts: Any) -> dict[str, float]:
-    """Dictionaries of numbers, added up by key."""
+def _sum_by_key(parts: Iterable[Mapping[str, float]]) -> dict[str, float]:
+    """Dictionaries of numbers, summed by key."""
     total: dict[str, float] = {}
     for part in parts:
         for name, value in part.items():

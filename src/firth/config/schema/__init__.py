@@ -1,69 +1,95 @@
-"""What can be configured, as frozen dataclasses: one field per question. No torch, no NumPy."""
+"""The configuration schema: frozen dataclasses, one field per question, a union per seam. No torch, no NumPy."""
 
 # ruff: noqa: F401 - the names are used from here
 
 from __future__ import annotations
 
-from firth.config.schema.aims import (
-    Causal,
-    ClassHead,
-    Contrastive,
-    CopyingHead,
-    Denoise,
-    DetectionHead,
-    Distil,
-    Hiding,
-    LanguageHead,
-    Masked,
-    Objective,
-    Permuted,
-    Prefix,
-    Replaced,
-    Supervised,
-    VectorHead,
-    Written,
-)
+from firth.config.schema.backbones import Backbone, EncoderDecoder, Recurrent, RNNAttention, Window
 from firth.config.schema.batching import (
-    Apart,
     Batching,
     Bucketed,
     Contiguous,
-    Framed,
-    Joined,
+    ImageRows,
     Packed,
-    Pairs,
-    Pictured,
-    Rows,
+    RowLayout,
+    SegmentPairs,
+    SentencePairs,
+    SourceTarget,
+    TwoTowers,
     Windows,
 )
-from firth.config.schema.counted import (
+from firth.config.schema.count_models import (
     Aligner,
     AlignmentModel,
-    Bag,
-    BagClassifier,
-    Counted,
+    CountVectors,
+    EpochTraining,
+    FastText,
+    FastTextClassifier,
     GloVe,
     Ngram,
     NgramModel,
-    Passes,
     Phrases,
-    Vectors,
-    WordToVec,
+    Word2Vec,
+    WordEmbeddings,
 )
-from firth.config.schema.networks import (
-    LSH,
-    Axial,
-    EncoderDecoder,
-    Local,
-    Looking,
-    PatchInput,
-    Recurrent,
-    TokenInput,
-    Transformer,
-    Window,
+from firth.config.schema.data import (
+    LabelledExamples,
+    LabelledImages,
+    NoTokenizer,
+    TaskExamples,
+    Text,
+    TextToText,
+    Tokenizer,
 )
+from firth.config.schema.heads import (
+    ClassificationHead,
+    DiscriminatorHead,
+    Head,
+    LMHead,
+    PointerGeneratorHead,
+    PoolingHead,
+)
+from firth.config.schema.inputs import Input, PatchInput, TokenInput
 from firth.config.schema.neural import Neural, Optimizer, Schedule, Train
-from firth.config.schema.texts import Examples, NoTokenizer, Pictures, TaskExamples, TaskTexts, Text, Tokenizer
+from firth.config.schema.objectives import (
+    CausalLM,
+    Contrastive,
+    Denoising,
+    Distillation,
+    MaskedLM,
+    Masking,
+    Objective,
+    PermutationLM,
+    PrefixLM,
+    ReplacedTokenDetection,
+    Seq2Seq,
+    Supervised,
+)
+from firth.config.schema.transformer import (
+    LSH,
+    ALiBi,
+    Attention,
+    AxialPositions,
+    FeedForward,
+    FullAttention,
+    GatedFeedForward,
+    InfusedPositions,
+    LayerNorm,
+    LearnedPositions,
+    Local,
+    NoMemory,
+    NoPositions,
+    Positions,
+    ReformerAttention,
+    RelativePositions,
+    RMSNorm,
+    RotaryPositions,
+    SegmentRecurrence,
+    SinusoidalPositions,
+    T5Positions,
+    Transformer,
+    WindowAttention,
+)
 
 # the union of all families' configurations, told apart by `kind`
-System = Neural | Vectors | BagClassifier | NgramModel | AlignmentModel
+System = Neural | WordEmbeddings | FastTextClassifier | NgramModel | AlignmentModel

@@ -1,4 +1,4 @@
-"""How rows of a batch are made."""
+"""How examples are collated into the rows of a batch."""
 
 from __future__ import annotations
 
@@ -9,103 +9,106 @@ from firth.config.core import bounded
 
 
 @dataclass(frozen=True, kw_only=True)
-class Rows:
-    """What all kinds of rows have."""
+class RowLayout:
+    """What every kind of batching has."""
 
-    gives: ClassVar[str] = "tokens"  # the kind of input that reads them
-    # shorter rows first: their lengths in equal parts of the run before the one with `length`; so many more at a time
-    stages: tuple[int, ...] = field(default=(), metadata={"least": 8})
+    input_kind: ClassVar[str] = "tokens"  # the kind of input that these batches fit
+    # length curriculum: shorter rows first, their lengths in equal parts of the run before the one with `length`, with
+    # as many more rows at a time (Shortformer)
+    length_curriculum: tuple[int, ...] = field(default=(), metadata={"least": 8})
 
 
 @dataclass(frozen=True)
-class Contiguous(Rows):
-    """Parallel streams through the whole text; row i of a batch goes on where it stopped (truncated BPTT)."""
+class Contiguous(RowLayout):
+    """Parallel streams through the whole text; row i goes on where row i of the last batch stopped (truncated BPTT)."""
 
     kind: ClassVar[str] = "contiguous"
-    rows: int = bounded(20, least=1)
-    length: int = bounded(35, least=1)
+    batch_size: int = bounded(20, least=1)
+    length: int = bounded(35, least=1)  # tokens per row
 
 
 @dataclass(frozen=True)
-class Bucketed(Rows):
-    """One document per row, documents of similar length together, under a budget of tokens (padding counted)."""
+class Bucketed(RowLayout):
+    """One document per row, bucketed by length, under a budget of tokens per batch (padding counted)."""
 
     kind: ClassVar[str] = "bucketed"
-    tokens: int = bounded(4096, least=1)
+    tokens_per_batch: int = bounded(4096, least=1)
     length: int = bounded(512, least=2)  # longer documents are cut
 
 
 @dataclass(frozen=True)
-class Packed(Rows):
-    """Whole documents side by side in rows of one length; marks tell them apart."""
+class Packed(RowLayout):
+    """Sequence packing: whole documents side by side in rows of one length; the attention mask keeps them apart."""
 
     kind: ClassVar[str] = "packed"
-    rows: int = bounded(8, least=1)
+    batch_size: int = bounded(8, least=1)
     length: int = bounded(512, least=2)
 
 
 @dataclass(frozen=True)
-class Windows(Rows):
-    """Rows cut from the text anywhere, each on its own; where text is scored they overlap."""
+class Windows(RowLayout):
+    """Independent windows of the text at random offsets; evaluation uses overlapping sliding windows."""
 
     kind: ClassVar[str] = "windows"
-    rows: int = bounded(16, least=1)
+    batch_size: int = bounded(16, least=1)
     length: int = bounded(256, least=2)
-    stride: int = bounded(0, least=0)  # tokens from one to the next where text is scored; 0: half a length
+    stride: int = bounded(0, least=0)  # tokens from one evaluation window to the next; 0: half a length
 
 
 @dataclass(frozen=True)
-class Framed(Rows):
-    """Pieces of documents, each between [CLS] and [SEP], side by side in rows of one length; marks tell them apart."""
+class SegmentPairs(RowLayout):
+    """[CLS] segment [SEP], or [CLS] segment A [SEP] segment B [SEP], packed into rows of one length (BERT)."""
 
-    kind: ClassVar[str] = "framed"
-    rows: int = bounded(16, least=1)
+    kind: ClassVar[str] = "segment-pairs"
+    batch_size: int = bounded(16, least=1)
     length: int = bounded(128, least=8)
-    # next: a piece is two segments, the second of which goes on from the first or, as often, comes from elsewhere
-    pairs: Literal["none", "next"] = "none"
+    # next-sentence: segment B continues segment A or, half of the time, comes from another document
+    pairs: Literal["none", "next-sentence"] = "none"
 
 
 @dataclass(frozen=True)
-class Joined(Rows):
-    """An example per row, its one or two texts between marks; rows of similar length together."""
+class SentencePairs(RowLayout):
+    """One example per row, its one or two texts between special tokens; bucketed by length."""
 
-    kind: ClassVar[str] = "joined"
-    rows: int = bounded(32, least=1)
-    length: int = bounded(128, least=8)  # longer texts are cut, of two the longer one first
-    # first: [CLS] text [SEP] text [SEP] (BERT); last: [START] text [SEP] text [CLS], where tokens see only those before
-    # them (GPT-1's start, delimiter and extract)
-    frame: Literal["first", "last"] = "first"
+    kind: ClassVar[str] = "sentence-pairs"
+    batch_size: int = bounded(32, least=1)
+    length: int = bounded(128, least=8)  # longer texts are truncated, of two the longer one first
+    # cls-first: [CLS] text [SEP] text [SEP] (BERT); cls-last: [START] text [SEP] text [CLS], for causal models (GPT-1's
+    # start, delimiter and extract tokens)
+    layout: Literal["cls-first", "cls-last"] = "cls-first"
 
 
 @dataclass(frozen=True)
-class Apart(Rows):
-    """Two texts that belong together in two rows, left and right; plain text belongs to itself."""
+class TwoTowers(RowLayout):
+    """The two texts of a pair in rows of their own, left and right; of plain text a text is its own partner."""
 
-    kind: ClassVar[str] = "apart"
-    rows: int = bounded(64, least=2)
+    kind: ClassVar[str] = "two-towers"
+    batch_size: int = bounded(64, least=2)
     length: int = bounded(64, least=8)
-    frame: Literal["first", "last"] = "first"
-    least: float = 4.0  # pairs with scores: those with at least this belong together
-    labels: tuple[str, ...] = ()  # pairs with labels: those with one of these
+    layout: Literal["cls-first", "cls-last"] = "cls-first"
+    min_score: float = 4.0  # scored pairs: positive from this score on
+    positive_labels: tuple[str, ...] = ()  # labelled pairs: positive with one of these labels
 
 
 @dataclass(frozen=True)
-class Pairs(Rows):
-    """Pairs of texts, one read and one written, of similar length together, under a budget of tokens."""
+class SourceTarget(RowLayout):
+    """Source and target texts, bucketed by length, under a budget of tokens per batch."""
 
-    kind: ClassVar[str] = "pairs"
-    tokens: int = bounded(4096, least=1)  # of the longer texts of a batch, padding counted
-    length: int = bounded(128, least=2)  # longer texts are cut
+    kind: ClassVar[str] = "source-target"
+    tokens_per_batch: int = bounded(4096, least=1)  # of the longer side, padding counted
+    length: int = bounded(128, least=2)  # longer texts are truncated
 
 
 @dataclass(frozen=True)
-class Pictured(Rows):
-    """A labelled picture per row."""
+class ImageRows(RowLayout):
+    """One labelled image per row."""
 
-    kind: ClassVar[str] = "pictures"
-    gives: ClassVar[str] = "patches"
-    length: ClassVar[int] = 0  # the input says how many places a picture has
-    rows: int = bounded(32, least=1)
+    kind: ClassVar[str] = "images"
+    input_kind: ClassVar[str] = "patches"
+    length: ClassVar[int] = 0  # the input says how many positions an image has
+    batch_size: int = bounded(32, least=1)
 
 
-Batching = Contiguous | Bucketed | Packed | Windows | Framed | Joined | Apart | Pairs | Pictured
+Batching = (
+    Contiguous | Bucketed | Packed | Windows | SegmentPairs | SentencePairs | TwoTowers | SourceTarget | ImageRows
+)

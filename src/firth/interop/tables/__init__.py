@@ -1,13 +1,13 @@
-"""The families, by the name that config.json gives them; of those that a run fits, the first is taken."""
+"""The supported model families by model_type; a run is exported as the first that represents it by default."""
 
 from __future__ import annotations
 
-from firth.interop.table import Table
+from firth.interop.model_family import ModelFamily
 from firth.interop.tables import bart, bert, distilbert, electra, gpt, longformer, reformer, roberta, t5, vit, xlnet
 
-TABLES: dict[str, Table] = {
-    table.model: table
-    for table in (
+MODEL_FAMILIES: dict[str, ModelFamily] = {
+    family.model_type: family
+    for family in (
         reformer.REFORMER,
         gpt.GPT_2,
         gpt.GPT_1,

@@ -1,107 +1,114 @@
-"""BART (Lewis et al. 2020): two stacks with BERT's norms; places are counted from 2 on."""
+"""BART (Lewis et al. 2020): a post-norm encoder-decoder; position ids start at 2."""
 
 from __future__ import annotations
 
 from typing import Any
 
 from firth.config import schema
-from firth.interop.fields import CALLED, Fields
-from firth.interop.steps import Drop, Shape, Step, joined, layer, same
-from firth.interop.table import Names, Table, denoising
+from firth.interop.config_fields import HF_ACTIVATIONS, Fields
+from firth.interop.model_family import ModelFamily, Names, denoising_seq2seq
+from firth.interop.tensor_steps import Conversion, Reshape, SkipRows, concatenated, layer, renamed
 
-_FIRST = 2
+_POSITION_OFFSET = 2
 _OUTPUT = "lm_head.weight"
 _BIAS = "final_logits_bias"
-_TABLE = "model.shared.weight"
+_EMBEDDINGS = "model.shared.weight"
 
 
-def _stack(fields: Fields, part: str, sees: str) -> schema.Transformer:
+def _stack(fields: Fields, part: str, mask: str) -> schema.Transformer:
     return schema.Transformer(
-        width=fields.whole("d_model", 1024),
-        depth=fields.whole(f"{part}_layers", 12),
-        heads=fields.whole(f"{part}_attention_heads", 16),
-        inner=fields.whole(f"{part}_ffn_dim", 4096),
-        activation=fields.activation("activation_function", "gelu"),
-        norm_at="post",
-        norm_input=True,
-        context=fields.whole("max_position_embeddings", 1024),
-        sees=sees,
-        dropout=fields.number("dropout", 0.1),
-        attention_dropout=fields.number("attention_dropout", 0.0),
+        width=fields.positive_int("d_model", 1024),
+        depth=fields.positive_int(f"{part}_layers", 12),
+        heads=fields.positive_int(f"{part}_attention_heads", 16),
+        context=fields.positive_int("max_position_embeddings", 1024),
+        mask=mask,
+        dropout=fields.fraction("dropout", 0.1),
+        attention=schema.FullAttention(dropout=fields.fraction("attention_dropout", 0.0)),
+        feedforward=schema.FeedForward(
+            width=fields.positive_int(f"{part}_ffn_dim", 4096),
+            activation=fields.activation("activation_function", "gelu"),
+        ),
+        norm=schema.LayerNorm(placement="post", embeddings=True),
     )
 
 
-def _read(fields: Fields, names: Names) -> schema.Neural:
+def _read_config(fields: Fields, names: Names) -> schema.Neural:
     for name in ("scale_embedding", "normalize_before", "add_final_layer_norm", "static_position_embeddings"):
-        fields.only(name, False)
-    fields.only("normalize_embedding", True)
-    stacks = schema.EncoderDecoder(_stack(fields, "encoder", "all"), _stack(fields, "decoder", "left"))
-    head = schema.LanguageHead(tied=_OUTPUT not in names, bias=_BIAS in names)
-    noise = schema.Denoise(noise=("infill", "permute"), share=0.3, first="end", opened=True)
-    return denoising(schema.TokenInput(), stacks, head, noise)
+        fields.require(name, False)
+    fields.require("normalize_embedding", True)
+    stacks = schema.EncoderDecoder(_stack(fields, "encoder", "bidirectional"), _stack(fields, "decoder", "causal"))
+    head = schema.LMHead(tied=_OUTPUT not in names, bias=_BIAS in names)
+    objective = schema.Denoising(
+        noise=("text-infilling", "sentence-permutation"), noise_density=0.3, decoder_start="end", add_start_token=True
+    )
+    return denoising_seq2seq(schema.TokenInput(), stacks, head, objective)
 
 
-def _write(config: schema.Neural) -> dict[str, Any]:
+def _write_config(config: schema.Neural) -> dict[str, Any]:
     encoder, decoder = config.backbone.encoder, config.backbone.decoder
-    found = {
+    values = {
         "architectures": ["BartForConditionalGeneration"],
         "d_model": decoder.width,
-        "activation_function": CALLED[decoder.activation],
+        "activation_function": HF_ACTIVATIONS[decoder.feedforward.activation],
         "max_position_embeddings": decoder.context,
         "dropout": decoder.dropout,
-        "attention_dropout": decoder.attention_dropout,
-        "init_std": decoder.spread,
+        "attention_dropout": decoder.attention.dropout,
+        "init_std": decoder.init_std,
         "scale_embedding": False,
         "is_encoder_decoder": True,
         "tie_word_embeddings": config.head.tied,
     }
     for part, stack in (("encoder", encoder), ("decoder", decoder)):
-        found |= {f"{part}_layers": stack.depth, f"{part}_attention_heads": stack.heads}
-        found |= {f"{part}_ffn_dim": stack.inner}
-    return found
+        values |= {f"{part}_layers": stack.depth, f"{part}_attention_heads": stack.heads}
+        values |= {f"{part}_ffn_dim": stack.feedforward.width}
+    return values
 
 
-def _attention(ours: str, theirs: str) -> list[Step]:
+def _attention(ours: str, theirs: str) -> list[Conversion]:
     parts = [f"{theirs}.{part}_proj" for part in "qkv"]
     return [
-        *joined(f"{ours}.inner.inputs", parts),
-        *layer(f"{ours}.inner.output", f"{theirs}.out_proj"),
-        *layer(f"{ours}.sum", f"{theirs}_layer_norm"),
+        *concatenated(f"{ours}.sublayer.qkv_proj", parts),
+        *layer(f"{ours}.sublayer.out_proj", f"{theirs}.out_proj"),
+        *layer(f"{ours}.post_norm", f"{theirs}_layer_norm"),
     ]
 
 
-def _blocks(part: str, depth: int) -> list[Step]:
+def _blocks(part: str, depth: int) -> list[Conversion]:
     ours, theirs = f"backbone.{part}", f"model.{part}"
-    found = same(f"{ours}.positions.weight", f"{theirs}.embed_positions.weight", Drop(_FIRST))
-    found += layer(f"{ours}.input_norm", f"{theirs}.layernorm_embedding")
+    conversions = renamed(f"{ours}.positions.weight", f"{theirs}.embed_positions.weight", SkipRows(_POSITION_OFFSET))
+    conversions += layer(f"{ours}.input_norm", f"{theirs}.layernorm_embedding")
     for number in range(depth):
-        mine, his = f"{ours}.blocks.{number}", f"{theirs}.layers.{number}"
-        found += _attention(f"{mine}.attention", f"{his}.self_attn")
-        found += _attention(f"{mine}.cross", f"{his}.encoder_attn") if part == "decoder" else []
-        found += layer(f"{mine}.feedforward.inner.input", f"{his}.fc1")
-        found += layer(f"{mine}.feedforward.inner.output", f"{his}.fc2")
-        found += layer(f"{mine}.feedforward.sum", f"{his}.final_layer_norm")
-    return found
+        our_name, their_name = f"{ours}.blocks.{number}", f"{theirs}.layers.{number}"
+        conversions += _attention(f"{our_name}.attention", f"{their_name}.self_attn")
+        conversions += (
+            _attention(f"{our_name}.cross_attention", f"{their_name}.encoder_attn") if part == "decoder" else []
+        )
+        conversions += layer(f"{our_name}.feedforward.sublayer.up_proj", f"{their_name}.fc1")
+        conversions += layer(f"{our_name}.feedforward.sublayer.down_proj", f"{their_name}.fc2")
+        conversions += layer(f"{our_name}.feedforward.post_norm", f"{their_name}.final_layer_norm")
+    return conversions
 
 
-def _steps(config: schema.Neural) -> list[Step]:
-    found = same("input.weight", _TABLE)
+def _conversions(config: schema.Neural) -> list[Conversion]:
+    conversions = renamed("input.weight", _EMBEDDINGS)
     for part in ("encoder", "decoder"):
-        found += _blocks(part, getattr(config.backbone, part).depth)
-    found += same("head.bias", _BIAS, Shape((1, -1), (-1,))) if config.head.bias else []
-    return found if config.head.tied else [*found, *same("head.weight", _OUTPUT)]
+        conversions += _blocks(part, getattr(config.backbone, part).depth)
+    conversions += renamed("head.bias", _BIAS, Reshape((1, -1), (-1,))) if config.head.bias else []
+    return conversions if config.head.tied else [*conversions, *renamed("head.weight", _OUTPUT)]
 
 
-BART = Table(
-    model="bart",
+BART = ModelFamily(
+    model_type="bart",
     title="BART",
-    objectives=(schema.Written,),
+    objectives=(schema.Seq2Seq,),
     backbone=schema.EncoderDecoder,
-    read=_read,
-    write=_write,
-    steps=_steps,
-    fits=lambda config: config.backbone.decoder.norm_at == "post",
-    body="model.",
-    output=_OUTPUT,
-    tied=dict.fromkeys((_OUTPUT, "model.encoder.embed_tokens.weight", "model.decoder.embed_tokens.weight"), _TABLE),
+    read_config=_read_config,
+    write_config=_write_config,
+    conversions=_conversions,
+    is_default=lambda config: config.backbone.decoder.norm.placement == "post",
+    base_model_prefix="model.",
+    output_weight=_OUTPUT,
+    tied_weights=dict.fromkeys(
+        (_OUTPUT, "model.encoder.embed_tokens.weight", "model.decoder.embed_tokens.weight"), _EMBEDDINGS
+    ),
 )

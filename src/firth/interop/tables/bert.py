@@ -6,174 +6,187 @@ from typing import Any
 
 from firth.config import schema
 from firth.errors import FirthError
-from firth.interop.fields import CALLED, Fields
-from firth.interop.steps import Blank, Copies, Flip, Step, joined, layer, same
-from firth.interop.table import Names, Table, framed, labelling, masked, neural
+from firth.interop.config_fields import HF_ACTIVATIONS, Fields
+from firth.interop.model_family import (
+    ModelFamily,
+    Names,
+    imported_system,
+    masked_lm,
+    segment_batching,
+    sequence_classification,
+)
+from firth.interop.tensor_steps import Conversion, Duplicate, FlipRows, ZeroFilled, concatenated, layer, renamed
 
 _HEAD = "cls.predictions."
 _OUTPUT = f"{_HEAD}decoder.weight"
-_LABELS = "classifier.weight"
+_CLASSIFIER = "classifier.weight"
 BUFFERS = (r".*position_ids", r".*embeddings\.token_type_ids")
 
 
-def backbone(fields: Fields, **change: Any) -> schema.Transformer:
-    """The stack, which RoBERTa and ELECTRA have too."""
-    fields.only("position_embedding_type", "absolute")
-    fields.only("is_decoder", False)
-    fields.only("add_cross_attention", False)
+def backbone(fields: Fields) -> schema.Transformer:
+    """The encoder of BERT, RoBERTa, ELECTRA and Longformer."""
+    fields.require("position_embedding_type", "absolute")
+    fields.require("is_decoder", False)
+    fields.require("add_cross_attention", False)
     return schema.Transformer(
-        **{
-            "width": fields.whole("hidden_size", 768),
-            "depth": fields.whole("num_hidden_layers", 12),
-            "heads": fields.whole("num_attention_heads", 12),
-            "inner": fields.whole("intermediate_size", 3072),
-            "activation": fields.activation("hidden_act", "gelu"),
-            "norm_at": "post",
-            "norm_input": True,
-            "epsilon": fields.number("layer_norm_eps", 1e-12),
-            "context": fields.whole("max_position_embeddings", 512),
-            "sees": "all",
-            "dropout": fields.number("hidden_dropout_prob", 0.1),
-            "attention_dropout": fields.number("attention_probs_dropout_prob", 0.1),
-            **change,
-        }
+        width=fields.positive_int("hidden_size", 768),
+        depth=fields.positive_int("num_hidden_layers", 12),
+        heads=fields.positive_int("num_attention_heads", 12),
+        context=fields.positive_int("max_position_embeddings", 512),
+        mask="bidirectional",
+        dropout=fields.fraction("hidden_dropout_prob", 0.1),
+        attention=schema.FullAttention(dropout=fields.fraction("attention_probs_dropout_prob", 0.1)),
+        feedforward=schema.FeedForward(
+            width=fields.positive_int("intermediate_size", 3072), activation=fields.activation("hidden_act", "gelu")
+        ),
+        norm=schema.LayerNorm(placement="post", embeddings=True, epsilon=fields.fraction("layer_norm_eps", 1e-12)),
     )
 
 
-def places_after_padding(fields: Fields) -> int:
-    """Places that are read where they are counted from the number of the padding token on (RoBERTa)."""
-    first = fields.count("pad_token_id", 1) + 1
-    found = fields.whole("max_position_embeddings", 512) - first
-    if found < 1:
-        what = f"max_position_embeddings leaves no place after pad_token_id = {first - 1}"
-        raise FirthError(what, where=fields.where, do="is config.json whole?")
-    return found
+def context_after_padding(fields: Fields) -> int:
+    """The context length where position ids start after the padding token's id (RoBERTa)."""
+    first = fields.non_negative_int("pad_token_id", 1) + 1
+    context = fields.positive_int("max_position_embeddings", 512) - first
+    if context < 1:
+        what = f"max_position_embeddings leaves no position after pad_token_id = {first - 1}"
+        raise FirthError(what, where=fields.where, do="check both fields of config.json")
+    return context
 
 
 def sizes(config: schema.Neural) -> dict[str, Any]:
-    """The stack's fields of config.json."""
+    """The encoder's fields of config.json."""
     stack = config.backbone
     return {
         "hidden_size": stack.width,
         "num_hidden_layers": stack.depth,
         "num_attention_heads": stack.heads,
-        "intermediate_size": stack.inner,
-        "hidden_act": CALLED[stack.activation],
-        "layer_norm_eps": stack.epsilon,
+        "intermediate_size": stack.feedforward.width,
+        "hidden_act": HF_ACTIVATIONS[stack.feedforward.activation],
+        "layer_norm_eps": stack.norm.epsilon,
         "max_position_embeddings": stack.context,
         "hidden_dropout_prob": stack.dropout,
-        "attention_probs_dropout_prob": stack.attention_dropout,
+        "attention_probs_dropout_prob": stack.attention.dropout,
         "type_vocab_size": max(1, config.input.segments),
-        "initializer_range": stack.spread,
+        "initializer_range": stack.init_std,
         "tie_word_embeddings": getattr(config.head, "tied", True),
         "is_decoder": False,
     }
 
 
-def segments(body: str, count: int) -> list[Step | Blank]:
-    """Vectors of segments; a model that has none gets one kind, of zeros."""
-    theirs = f"{body}embeddings.token_type_embeddings.weight"
+def segments(prefix: str, count: int) -> list[Conversion | ZeroFilled]:
+    """Segment embeddings; a model without any is exported with a single one of zeros."""
+    theirs = f"{prefix}embeddings.token_type_embeddings.weight"
     if count:
-        return [*same("input.segments", theirs)]
-    return [Blank(theirs, lambda ours: (1, ours["input.weight"].shape[1]))]
+        return [*renamed("input.segments", theirs)]
+    return [ZeroFilled(theirs, lambda ours: (1, ours["input.weight"].shape[1]))]
 
 
-def embeddings(body: str) -> list[Step]:
-    """Tokens and places, and their norm."""
-    theirs = f"{body}embeddings."
+def embeddings(prefix: str) -> list[Conversion]:
+    """Token and position embeddings, and their norm."""
+    theirs = f"{prefix}embeddings."
     return [
-        *same("input.weight", f"{theirs}word_embeddings.weight"),
-        *same("backbone.positions.weight", f"{theirs}position_embeddings.weight"),
+        *renamed("input.weight", f"{theirs}word_embeddings.weight"),
+        *renamed("backbone.positions.weight", f"{theirs}position_embeddings.weight"),
         *layer("backbone.input_norm", f"{theirs}LayerNorm"),
     ]
 
 
-def blocks(body: str, depth: int) -> list[Step]:
-    """The layers."""
-    found: list[Step] = []
+def blocks(prefix: str, depth: int) -> list[Conversion]:
+    """The encoder's layers."""
+    conversions: list[Conversion] = []
     for number in range(depth):
-        ours, theirs = f"backbone.blocks.{number}", f"{body}encoder.layer.{number}"
+        ours, theirs = f"backbone.blocks.{number}", f"{prefix}encoder.layer.{number}"
         parts = [f"{theirs}.attention.self.{part}" for part in ("query", "key", "value")]
-        found += joined(f"{ours}.attention.inner.inputs", parts)
-        found += layer(f"{ours}.attention.inner.output", f"{theirs}.attention.output.dense")
-        found += layer(f"{ours}.attention.sum", f"{theirs}.attention.output.LayerNorm")
-        found += layer(f"{ours}.feedforward.inner.input", f"{theirs}.intermediate.dense")
-        found += layer(f"{ours}.feedforward.inner.output", f"{theirs}.output.dense")
-        found += layer(f"{ours}.feedforward.sum", f"{theirs}.output.LayerNorm")
-    return found
+        conversions += concatenated(f"{ours}.attention.sublayer.qkv_proj", parts)
+        conversions += layer(f"{ours}.attention.sublayer.out_proj", f"{theirs}.attention.output.dense")
+        conversions += layer(f"{ours}.attention.post_norm", f"{theirs}.attention.output.LayerNorm")
+        conversions += layer(f"{ours}.feedforward.sublayer.up_proj", f"{theirs}.intermediate.dense")
+        conversions += layer(f"{ours}.feedforward.sublayer.down_proj", f"{theirs}.output.dense")
+        conversions += layer(f"{ours}.feedforward.post_norm", f"{theirs}.output.LayerNorm")
+    return conversions
 
 
-def head(config: schema.LanguageHead, dense: str, norm: str, bias: str, output: str) -> list[Step]:
-    """The layer before the output matrix, the bias, and the matrix if it is not the input's; all or none."""
+def lm_head(config: schema.LMHead, dense: str, norm: str, bias: str, output: str) -> list[Conversion]:
+    """The masked-language-modelling head: transform layer, output bias, and the output matrix if it is not tied."""
     if not config.transform:
         return []
-    found = [*layer("head.project.dense", dense), *layer("head.project.norm", norm)]
+    conversions = [*layer("head.projection.dense", dense), *layer("head.projection.norm", norm)]
     if config.tied:
-        return [*found, *same("head.bias", bias)]
-    names = tuple(dict.fromkeys((output.replace("weight", "bias"), bias)))  # the matrix then has its own
-    return [*found, *same("head.weight", output), Step("head.bias", names, (Copies(len(names)),))]
+        return [*conversions, *renamed("head.bias", bias)]
+    names = tuple(dict.fromkeys((output.replace("weight", "bias"), bias)))  # an untied matrix has its own bias
+    return [*conversions, *renamed("head.weight", output), Conversion("head.bias", names, (Duplicate(len(names)),))]
 
 
-def classifier(dense: str, output: str) -> list[Step]:
-    """The layer before the scores of labels, and the scores."""
-    return [*layer("head.layer", dense), *layer("head.classify", output)]
+def classifier(dense: str, output: str) -> list[Conversion]:
+    """The classification head: a dense layer and the output layer."""
+    return [*layer("head.pooler", dense), *layer("head.classifier", output)]
 
 
-NO_HEAD = schema.LanguageHead(bias=False)  # no tensors of its own
+NO_HEAD = schema.LMHead(bias=False)  # of a base model: no tensors
 
 
-def _read(fields: Fields, names: Names) -> schema.Neural:
-    given = schema.TokenInput(segments=fields.whole("type_vocab_size", 2))
+def _read_config(fields: Fields, names: Names) -> schema.Neural:
+    inputs = schema.TokenInput(segments=fields.positive_int("type_vocab_size", 2))
     stack = backbone(fields)
-    if _LABELS in names:
-        return labelling(given, stack, schema.ClassHead())
+    if _CLASSIFIER in names:
+        return sequence_classification(inputs, stack, schema.ClassificationHead())
     if f"{_HEAD}transform.dense.weight" not in names:
-        return masked(given, stack, NO_HEAD)
-    found = schema.LanguageHead(
-        tied=_OUTPUT not in names, transform=True, activation=stack.activation, epsilon=stack.epsilon
+        return masked_lm(inputs, stack, NO_HEAD)
+    head = schema.LMHead(
+        tied=_OUTPUT not in names,
+        transform=True,
+        activation=stack.feedforward.activation,
+        norm_epsilon=stack.norm.epsilon,
     )
     if "cls.seq_relationship.weight" not in names:
-        return masked(given, stack, found)
-    return neural(framed(stack, pairs="next"), given, stack, found, schema.Masked(next_sentence=True))
+        return masked_lm(inputs, stack, head)
+    batching, objective = segment_batching(stack, pairs="next-sentence"), schema.MaskedLM(next_sentence=True)
+    return imported_system(batching, inputs, stack, head, objective)
 
 
-def _write(config: schema.Neural) -> dict[str, Any]:
-    if isinstance(config.head, schema.ClassHead):
+def _write_config(config: schema.Neural) -> dict[str, Any]:
+    if isinstance(config.head, schema.ClassificationHead):
         return {"architectures": ["BertForSequenceClassification"], **sizes(config)}
     kinds = {False: "BertForMaskedLM", True: "BertForPreTraining"}
     kind = kinds[config.objective.next_sentence] if config.head.transform else "BertModel"
     return {"architectures": [kind], **sizes(config)}
 
 
-def _steps(config: schema.Neural) -> list[Step | Blank]:
-    found = [*embeddings("bert."), *segments("bert.", config.input.segments), *blocks("bert.", config.backbone.depth)]
-    if isinstance(config.head, schema.ClassHead):
-        return [*found, *classifier("bert.pooler.dense", "classifier")]
-    found += head(config.head, f"{_HEAD}transform.dense", f"{_HEAD}transform.LayerNorm", f"{_HEAD}bias", _OUTPUT)
+def _conversions(config: schema.Neural) -> list[Conversion | ZeroFilled]:
+    conversions = [
+        *embeddings("bert."),
+        *segments("bert.", config.input.segments),
+        *blocks("bert.", config.backbone.depth),
+    ]
+    if isinstance(config.head, schema.ClassificationHead):
+        return [*conversions, *classifier("bert.pooler.dense", "classifier")]
+    conversions += lm_head(
+        config.head, f"{_HEAD}transform.dense", f"{_HEAD}transform.LayerNorm", f"{_HEAD}bias", _OUTPUT
+    )
     if config.objective.next_sentence:
-        found += layer("objective.next.pool", "bert.pooler.dense")
-        # 0 says there that the second segment goes on from the first, and here that it does not
-        found += same("objective.next.classify.weight", "cls.seq_relationship.weight", Flip())
-        found += same("objective.next.classify.bias", "cls.seq_relationship.bias", Flip())
-    return found
+        conversions += layer("objective.next_sentence.pooler", "bert.pooler.dense")
+        # class 0 there: the second segment follows the first; class 0 here: it does not
+        conversions += renamed("objective.next_sentence.classifier.weight", "cls.seq_relationship.weight", FlipRows())
+        conversions += renamed("objective.next_sentence.classifier.bias", "cls.seq_relationship.bias", FlipRows())
+    return conversions
 
 
-def _fits(config: schema.Neural) -> bool:
-    if isinstance(config.head, schema.ClassHead):
-        return config.head.activation == "tanh" and config.backbone.sees == "all"
+def _is_default(config: schema.Neural) -> bool:
+    if isinstance(config.head, schema.ClassificationHead):
+        return config.head.activation == "tanh" and config.backbone.mask == "bidirectional"
     return config.input.segments > 0
 
 
-BERT = Table(
-    model="bert",
+BERT = ModelFamily(
+    model_type="bert",
     title="BERT",
-    objectives=(schema.Masked, schema.Supervised),
-    read=_read,
-    write=_write,
-    steps=_steps,
-    fits=_fits,
-    body="bert.",
-    output=_OUTPUT,
-    tied={_OUTPUT: "bert.embeddings.word_embeddings.weight", f"{_HEAD}decoder.bias": f"{_HEAD}bias"},
-    ignored=(*BUFFERS, r"bert\.pooler\..*", r"cls\.seq_relationship\..*"),
+    objectives=(schema.MaskedLM, schema.Supervised),
+    read_config=_read_config,
+    write_config=_write_config,
+    conversions=_conversions,
+    is_default=_is_default,
+    base_model_prefix="bert.",
+    output_weight=_OUTPUT,
+    tied_weights={_OUTPUT: "bert.embeddings.word_embeddings.weight", f"{_HEAD}decoder.bias": f"{_HEAD}bias"},
+    ignored_keys=(*BUFFERS, r"bert\.pooler\..*", r"cls\.seq_relationship\..*"),
 )

@@ -1,46 +1,45 @@
-"""DistilBERT (Sanh et al. 2019): BERT's layers under other names, without segments."""
+"""DistilBERT (Sanh et al. 2019): BERT's layers under other names, without segment embeddings."""
 
 from __future__ import annotations
 
 from typing import Any
 
 from firth.config import schema
-from firth.interop.fields import CALLED, Fields
-from firth.interop.steps import Step, joined, layer
-from firth.interop.table import Names, Table, labelling, masked
+from firth.interop.config_fields import HF_ACTIVATIONS, Fields
+from firth.interop.model_family import ModelFamily, Names, masked_lm, sequence_classification
 from firth.interop.tables import bert
+from firth.interop.tensor_steps import Conversion, concatenated, layer
 
-_BODY = "distilbert."
+_PREFIX = "distilbert."
 _OUTPUT = "vocab_projector.weight"
 _EPSILON = 1e-12  # of all norms
 
 
-def _read(fields: Fields, names: Names) -> schema.Neural:
+def _read_config(fields: Fields, names: Names) -> schema.Neural:
     stack = schema.Transformer(
-        width=fields.whole("dim", 768),
-        depth=fields.whole("n_layers", 6),
-        heads=fields.whole("n_heads", 12),
-        inner=fields.whole("hidden_dim", 3072),
-        activation=fields.activation("activation", "gelu"),
-        norm_at="post",
-        norm_input=True,
-        epsilon=_EPSILON,
-        context=fields.whole("max_position_embeddings", 512),
-        sees="all",
-        dropout=fields.number("dropout", 0.1),
-        attention_dropout=fields.number("attention_dropout", 0.1),
+        width=fields.positive_int("dim", 768),
+        depth=fields.positive_int("n_layers", 6),
+        heads=fields.positive_int("n_heads", 12),
+        context=fields.positive_int("max_position_embeddings", 512),
+        mask="bidirectional",
+        dropout=fields.fraction("dropout", 0.1),
+        attention=schema.FullAttention(dropout=fields.fraction("attention_dropout", 0.1)),
+        feedforward=schema.FeedForward(
+            width=fields.positive_int("hidden_dim", 3072), activation=fields.activation("activation", "gelu")
+        ),
+        norm=schema.LayerNorm(placement="post", embeddings=True, epsilon=_EPSILON),
     )
     if "pre_classifier.weight" in names:
-        return labelling(schema.TokenInput(), stack, schema.ClassHead(activation="relu"))
+        return sequence_classification(schema.TokenInput(), stack, schema.ClassificationHead(activation="relu"))
     if "vocab_transform.weight" not in names:
-        return masked(schema.TokenInput(), stack, bert.NO_HEAD)
-    head = schema.LanguageHead(tied=_OUTPUT not in names, transform=True, activation=stack.activation)
-    return masked(schema.TokenInput(), stack, head)
+        return masked_lm(schema.TokenInput(), stack, bert.NO_HEAD)
+    head = schema.LMHead(tied=_OUTPUT not in names, transform=True, activation=stack.feedforward.activation)
+    return masked_lm(schema.TokenInput(), stack, head)
 
 
-def _write(config: schema.Neural) -> dict[str, Any]:
+def _write_config(config: schema.Neural) -> dict[str, Any]:
     stack = config.backbone
-    if isinstance(config.head, schema.ClassHead):
+    if isinstance(config.head, schema.ClassificationHead):
         kind = "DistilBertForSequenceClassification"
     else:
         kind = "DistilBertForMaskedLM" if config.head.transform else "DistilBertModel"
@@ -49,49 +48,51 @@ def _write(config: schema.Neural) -> dict[str, Any]:
         "dim": stack.width,
         "n_layers": stack.depth,
         "n_heads": stack.heads,
-        "hidden_dim": stack.inner,
-        "activation": CALLED[stack.activation],
+        "hidden_dim": stack.feedforward.width,
+        "activation": HF_ACTIVATIONS[stack.feedforward.activation],
         "max_position_embeddings": stack.context,
         "dropout": stack.dropout,
-        "attention_dropout": stack.attention_dropout,
-        "initializer_range": stack.spread,
+        "attention_dropout": stack.attention.dropout,
+        "initializer_range": stack.init_std,
         "sinusoidal_pos_embds": False,
         "tie_word_embeddings": getattr(config.head, "tied", True),
     }
 
 
-def _steps(config: schema.Neural) -> list[Step]:
-    found = bert.embeddings(_BODY)
+def _conversions(config: schema.Neural) -> list[Conversion]:
+    conversions = bert.embeddings(_PREFIX)
     for number in range(config.backbone.depth):
-        ours, theirs = f"backbone.blocks.{number}", f"{_BODY}transformer.layer.{number}"
+        ours, theirs = f"backbone.blocks.{number}", f"{_PREFIX}transformer.layer.{number}"
         parts = [f"{theirs}.attention.{part}_lin" for part in "qkv"]
-        found += joined(f"{ours}.attention.inner.inputs", parts)
-        found += layer(f"{ours}.attention.inner.output", f"{theirs}.attention.out_lin")
-        found += layer(f"{ours}.attention.sum", f"{theirs}.sa_layer_norm")
-        found += layer(f"{ours}.feedforward.inner.input", f"{theirs}.ffn.lin1")
-        found += layer(f"{ours}.feedforward.inner.output", f"{theirs}.ffn.lin2")
-        found += layer(f"{ours}.feedforward.sum", f"{theirs}.output_layer_norm")
-    if isinstance(config.head, schema.ClassHead):
-        return [*found, *bert.classifier("pre_classifier", "classifier")]
-    return found + bert.head(config.head, "vocab_transform", "vocab_layer_norm", "vocab_projector.bias", _OUTPUT)
+        conversions += concatenated(f"{ours}.attention.sublayer.qkv_proj", parts)
+        conversions += layer(f"{ours}.attention.sublayer.out_proj", f"{theirs}.attention.out_lin")
+        conversions += layer(f"{ours}.attention.post_norm", f"{theirs}.sa_layer_norm")
+        conversions += layer(f"{ours}.feedforward.sublayer.up_proj", f"{theirs}.ffn.lin1")
+        conversions += layer(f"{ours}.feedforward.sublayer.down_proj", f"{theirs}.ffn.lin2")
+        conversions += layer(f"{ours}.feedforward.post_norm", f"{theirs}.output_layer_norm")
+    if isinstance(config.head, schema.ClassificationHead):
+        return [*conversions, *bert.classifier("pre_classifier", "classifier")]
+    return conversions + bert.lm_head(
+        config.head, "vocab_transform", "vocab_layer_norm", "vocab_projector.bias", _OUTPUT
+    )
 
 
-def _fits(config: schema.Neural) -> bool:
-    if isinstance(config.head, schema.ClassHead):
-        return config.head.activation == "relu" and config.backbone.sees == "all"
+def _is_default(config: schema.Neural) -> bool:
+    if isinstance(config.head, schema.ClassificationHead):
+        return config.head.activation == "relu" and config.backbone.mask == "bidirectional"
     return config.input.segments == 0
 
 
-DISTILBERT = Table(
-    model="distilbert",
+DISTILBERT = ModelFamily(
+    model_type="distilbert",
     title="DistilBERT",
-    objectives=(schema.Masked, schema.Distil, schema.Supervised),
-    read=_read,
-    write=_write,
-    steps=_steps,
-    fits=_fits,
-    body=_BODY,
-    output=_OUTPUT,
-    tied={_OUTPUT: f"{_BODY}embeddings.word_embeddings.weight"},
-    ignored=bert.BUFFERS,
+    objectives=(schema.MaskedLM, schema.Distillation, schema.Supervised),
+    read_config=_read_config,
+    write_config=_write_config,
+    conversions=_conversions,
+    is_default=_is_default,
+    base_model_prefix=_PREFIX,
+    output_weight=_OUTPUT,
+    tied_weights={_OUTPUT: f"{_PREFIX}embeddings.word_embeddings.weight"},
+    ignored_keys=bert.BUFFERS,
 )

@@ -1,75 +1,88 @@
-"""ELECTRA (Clark et al. 2020): BERT's stack over narrower vectors; one fills gaps, one tells what was put into them."""
+"""ELECTRA (Clark et al. 2020), generator or discriminator: BERT's encoder over narrower embeddings."""
 
 from __future__ import annotations
 
 from typing import Any
 
 from firth.config import schema
-from firth.interop.fields import Fields
-from firth.interop.steps import Blank, Step, layer
-from firth.interop.table import Names, Table, framed, labelling, masked, neural
+from firth.interop.config_fields import Fields
+from firth.interop.model_family import (
+    ModelFamily,
+    Names,
+    imported_system,
+    masked_lm,
+    segment_batching,
+    sequence_classification,
+)
 from firth.interop.tables import bert
+from firth.interop.tensor_steps import Conversion, ZeroFilled, layer
 
-_BODY = "electra."
+_PREFIX = "electra."
 _OUTPUT = "generator_lm_head.weight"
-_TELLS = "discriminator_predictions."
-_LABELS = "classifier.out_proj.weight"
+_DISCRIMINATOR = "discriminator_predictions."
+_CLASSIFIER = "classifier.out_proj.weight"
 
 
-def _read(fields: Fields, names: Names) -> schema.Neural:
+def _read_config(fields: Fields, names: Names) -> schema.Neural:
     stack = bert.backbone(fields)
-    given = schema.TokenInput(width=fields.whole("embedding_size", 128), segments=fields.whole("type_vocab_size", 2))
-    if _LABELS in names:
-        return labelling(given, stack, schema.ClassHead(activation="gelu"))
-    if f"{_TELLS}dense.weight" in names:
-        fields.only("hidden_act", "gelu")
-        objective = schema.Replaced(hidden=1.0, random=0.0)
-        return neural(framed(stack), given, stack, schema.DetectionHead(), objective)
+    inputs = schema.TokenInput(
+        width=fields.positive_int("embedding_size", 128), segments=fields.positive_int("type_vocab_size", 2)
+    )
+    if _CLASSIFIER in names:
+        return sequence_classification(inputs, stack, schema.ClassificationHead(activation="gelu"))
+    if f"{_DISCRIMINATOR}dense.weight" in names:
+        fields.require("hidden_act", "gelu")
+        objective = schema.ReplacedTokenDetection(mask_token_fraction=1.0, random_token_fraction=0.0)
+        return imported_system(segment_batching(stack), inputs, stack, schema.DiscriminatorHead(), objective)
     if "generator_predictions.dense.weight" not in names:
-        return masked(given, stack, bert.NO_HEAD)
-    head = schema.LanguageHead(tied=_OUTPUT not in names, transform=True, epsilon=stack.epsilon)
-    return masked(given, stack, head)
+        return masked_lm(inputs, stack, bert.NO_HEAD)
+    head = schema.LMHead(tied=_OUTPUT not in names, transform=True, norm_epsilon=stack.norm.epsilon)
+    return masked_lm(inputs, stack, head)
 
 
-def _write(config: schema.Neural) -> dict[str, Any]:
+def _write_config(config: schema.Neural) -> dict[str, Any]:
     kind = "ElectraForPreTraining"
-    if isinstance(config.head, schema.ClassHead):
+    if isinstance(config.head, schema.ClassificationHead):
         kind = "ElectraForSequenceClassification"
-    if isinstance(config.head, schema.LanguageHead):
+    if isinstance(config.head, schema.LMHead):
         kind = "ElectraForMaskedLM" if config.head.transform else "ElectraModel"
     return {"architectures": [kind], **bert.sizes(config), "embedding_size": config.input.width}
 
 
-def _steps(config: schema.Neural) -> list[Step | Blank]:
-    found = [*bert.embeddings(_BODY), *bert.segments(_BODY, config.input.segments)]
+def _conversions(config: schema.Neural) -> list[Conversion | ZeroFilled]:
+    conversions = [*bert.embeddings(_PREFIX), *bert.segments(_PREFIX, config.input.segments)]
     if config.input.width != config.backbone.width:
-        found += layer("backbone.widen", f"{_BODY}embeddings_project")
-    found += bert.blocks(_BODY, config.backbone.depth)
-    if isinstance(config.head, schema.ClassHead):
-        return [*found, *bert.classifier("classifier.dense", "classifier.out_proj")]
-    if isinstance(config.head, schema.DetectionHead):
-        return [*found, *layer("head.dense", f"{_TELLS}dense"), *layer("head.classify", f"{_TELLS}dense_prediction")]
+        conversions += layer("backbone.embedding_proj", f"{_PREFIX}embeddings_project")
+    conversions += bert.blocks(_PREFIX, config.backbone.depth)
+    if isinstance(config.head, schema.ClassificationHead):
+        return [*conversions, *bert.classifier("classifier.dense", "classifier.out_proj")]
+    if isinstance(config.head, schema.DiscriminatorHead):
+        return [
+            *conversions,
+            *layer("head.dense", f"{_DISCRIMINATOR}dense"),
+            *layer("head.classifier", f"{_DISCRIMINATOR}dense_prediction"),
+        ]
     parts = ("generator_predictions.dense", "generator_predictions.LayerNorm", "generator_lm_head.bias", _OUTPUT)
-    return found + bert.head(config.head, *parts)
+    return conversions + bert.lm_head(config.head, *parts)
 
 
-def _fits(config: schema.Neural) -> bool:
+def _is_default(config: schema.Neural) -> bool:
     narrow = config.input.width != config.backbone.width
-    if isinstance(config.head, schema.ClassHead):
-        return config.backbone.sees == "all" and (narrow or config.head.activation == "gelu")
-    return narrow or isinstance(config.objective, schema.Replaced)
+    if isinstance(config.head, schema.ClassificationHead):
+        return config.backbone.mask == "bidirectional" and (narrow or config.head.activation == "gelu")
+    return narrow or isinstance(config.objective, schema.ReplacedTokenDetection)
 
 
-ELECTRA = Table(
-    model="electra",
+ELECTRA = ModelFamily(
+    model_type="electra",
     title="ELECTRA",
-    objectives=(schema.Masked, schema.Replaced, schema.Supervised),
-    read=_read,
-    write=_write,
-    steps=_steps,
-    fits=_fits,
-    body=_BODY,
-    output=_OUTPUT,
-    tied={_OUTPUT: f"{_BODY}embeddings.word_embeddings.weight"},
-    ignored=bert.BUFFERS,
+    objectives=(schema.MaskedLM, schema.ReplacedTokenDetection, schema.Supervised),
+    read_config=_read_config,
+    write_config=_write_config,
+    conversions=_conversions,
+    is_default=_is_default,
+    base_model_prefix=_PREFIX,
+    output_weight=_OUTPUT,
+    tied_weights={_OUTPUT: f"{_PREFIX}embeddings.word_embeddings.weight"},
+    ignored_keys=bert.BUFFERS,
 )

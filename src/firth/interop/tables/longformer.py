@@ -1,69 +1,71 @@
-"""Longformer (Beltagy et al. 2020): RoBERTa whose tokens see those near them, and some that see all by layers of
-their own."""
+"""Longformer (Beltagy et al. 2020): RoBERTa with sliding-window attention and global attention with own projections."""
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 from firth.config import schema
 from firth.errors import FirthError
-from firth.interop.fields import Fields
-from firth.interop.steps import Blank, Step, joined
-from firth.interop.table import Names, Table, masked
+from firth.interop.config_fields import Fields
+from firth.interop.model_family import ModelFamily, Names, masked_lm
 from firth.interop.tables import bert
+from firth.interop.tensor_steps import Conversion, ZeroFilled, concatenated
 
-_BODY = "longformer."
+_PREFIX = "longformer."
 _OUTPUT = "lm_head.decoder.weight"
-_LONG = 4096
+_MAX_LENGTH = 4096
 
 
-def _window(fields: Fields) -> int:
-    """Tokens seen on each side; their field counts both, for each layer."""
-    said = fields.sizes("attention_window", (512,))
-    if len({*said}) != 1 or said[0] % 2:
-        what = f"attention_window = {str(list(said))[:40]}: firth reads one even number for all layers"
+def _windows(fields: Fields) -> tuple[int, ...]:
+    """The attention window of each layer on each side; attention_window counts both sides."""
+    windows, depth = fields.positive_ints("attention_window", (512,)), fields.positive_int("num_hidden_layers", 12)
+    if any(window % 2 for window in windows) or len(windows) not in (1, depth):
+        what = f"attention_window = {str(list(windows))[:40]}: firth supports an even number, or one for each layer"
         raise FirthError(what, where=fields.where)
-    return said[0] // 2
+    return tuple(window // 2 for window in windows)
 
 
-def _read(fields: Fields, names: Names) -> schema.Neural:
-    context = bert.places_after_padding(fields)
-    own = {"window": _window(fields), "central_projections": True, "kernel": "banded", "context": context}
-    stack = bert.backbone(fields, **own)
-    given = schema.TokenInput(segments=fields.whole("type_vocab_size", 2))
+def _read_config(fields: Fields, names: Names) -> schema.Neural:
+    stack = bert.backbone(fields)
+    attention = schema.WindowAttention(
+        window=_windows(fields), global_projections=True, dropout=stack.attention.dropout
+    )
+    stack = replace(stack, context=bert.context_after_padding(fields), attention=attention)
+    inputs = schema.TokenInput(segments=fields.positive_int("type_vocab_size", 2))
     if "lm_head.dense.weight" not in names:
-        return masked(given, stack, bert.NO_HEAD, _LONG)
-    head = schema.LanguageHead(tied=_OUTPUT not in names, transform=True, epsilon=stack.epsilon)
-    return masked(given, stack, head, _LONG)
+        return masked_lm(inputs, stack, bert.NO_HEAD, _MAX_LENGTH)
+    head = schema.LMHead(tied=_OUTPUT not in names, transform=True, norm_epsilon=stack.norm.epsilon)
+    return masked_lm(inputs, stack, head, _MAX_LENGTH)
 
 
-def _write(config: schema.Neural) -> dict[str, Any]:
+def _write_config(config: schema.Neural) -> dict[str, Any]:
     kind = "LongformerForMaskedLM" if config.head.transform else "LongformerModel"
-    window = {"attention_window": [2 * config.backbone.window] * config.backbone.depth}
+    window = {"attention_window": [2 * window for window in config.backbone.attention.window]}
     return {"architectures": [kind], **bert.sizes(config), **window}
 
 
-def _steps(config: schema.Neural) -> list[Step | Blank]:
-    found = [*bert.embeddings(_BODY), *bert.segments(_BODY, config.input.segments)]
-    found += bert.blocks(_BODY, config.backbone.depth)
+def _conversions(config: schema.Neural) -> list[Conversion | ZeroFilled]:
+    conversions = [*bert.embeddings(_PREFIX), *bert.segments(_PREFIX, config.input.segments)]
+    conversions += bert.blocks(_PREFIX, config.backbone.depth)
     for number in range(config.backbone.depth):
-        theirs = f"{_BODY}encoder.layer.{number}.attention.self"
+        theirs = f"{_PREFIX}encoder.layer.{number}.attention.self"
         parts = [f"{theirs}.{part}_global" for part in ("query", "key", "value")]
-        found += joined(f"backbone.blocks.{number}.attention.inner.central.inputs", parts)
-    return found + bert.head(config.head, "lm_head.dense", "lm_head.layer_norm", "lm_head.bias", _OUTPUT)
+        conversions += concatenated(f"backbone.blocks.{number}.attention.sublayer.global_projections.qkv_proj", parts)
+    return conversions + bert.lm_head(config.head, "lm_head.dense", "lm_head.layer_norm", "lm_head.bias", _OUTPUT)
 
 
-LONGFORMER = Table(
-    model="longformer",
+LONGFORMER = ModelFamily(
+    model_type="longformer",
     title="Longformer",
-    objectives=(schema.Masked,),
-    read=_read,
-    write=_write,
-    steps=_steps,
-    fits=lambda config: config.backbone.window > 0,
-    body=_BODY,
-    output=_OUTPUT,
-    counted=f"{_BODY}embeddings.position_embeddings.weight",
-    tied={_OUTPUT: f"{_BODY}embeddings.word_embeddings.weight", "lm_head.decoder.bias": "lm_head.bias"},
-    ignored=(*bert.BUFFERS, r"longformer\.pooler\..*"),
+    objectives=(schema.MaskedLM,),
+    read_config=_read_config,
+    write_config=_write_config,
+    conversions=_conversions,
+    is_default=lambda config: isinstance(config.backbone.attention, schema.WindowAttention),
+    base_model_prefix=_PREFIX,
+    output_weight=_OUTPUT,
+    offset_positions=f"{_PREFIX}embeddings.position_embeddings.weight",
+    tied_weights={_OUTPUT: f"{_PREFIX}embeddings.word_embeddings.weight", "lm_head.decoder.bias": "lm_head.bias"},
+    ignored_keys=(*bert.BUFFERS, r"longformer\.pooler\..*"),
 )

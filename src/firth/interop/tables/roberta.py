@@ -1,56 +1,57 @@
-"""RoBERTa (Liu et al. 2019): BERT's stack; places are counted from padding's number on, the head has other names."""
+"""RoBERTa (Liu et al. 2019): BERT's encoder; position ids start after the padding token's id."""
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 from firth.config import schema
-from firth.interop.fields import Fields
-from firth.interop.steps import Blank, Step
-from firth.interop.table import Names, Table, labelling, masked
+from firth.interop.config_fields import Fields
+from firth.interop.model_family import ModelFamily, Names, masked_lm, sequence_classification
 from firth.interop.tables import bert
+from firth.interop.tensor_steps import Conversion, ZeroFilled
 
 _OUTPUT = "lm_head.decoder.weight"
-_LABELS = "classifier.out_proj.weight"
+_CLASSIFIER = "classifier.out_proj.weight"
 
 
-def _read(fields: Fields, names: Names) -> schema.Neural:
-    given = schema.TokenInput(segments=fields.whole("type_vocab_size", 2))
-    stack = bert.backbone(fields, context=bert.places_after_padding(fields))
-    if _LABELS in names:
-        return labelling(given, stack, schema.ClassHead())
+def _read_config(fields: Fields, names: Names) -> schema.Neural:
+    inputs = schema.TokenInput(segments=fields.positive_int("type_vocab_size", 2))
+    stack = replace(bert.backbone(fields), context=bert.context_after_padding(fields))
+    if _CLASSIFIER in names:
+        return sequence_classification(inputs, stack, schema.ClassificationHead())
     if "lm_head.dense.weight" not in names:
-        return masked(given, stack, bert.NO_HEAD)
-    head = schema.LanguageHead(tied=_OUTPUT not in names, transform=True, epsilon=stack.epsilon)
-    return masked(given, stack, head)
+        return masked_lm(inputs, stack, bert.NO_HEAD)
+    head = schema.LMHead(tied=_OUTPUT not in names, transform=True, norm_epsilon=stack.norm.epsilon)
+    return masked_lm(inputs, stack, head)
 
 
-def _write(config: schema.Neural) -> dict[str, Any]:
-    if isinstance(config.head, schema.ClassHead):
+def _write_config(config: schema.Neural) -> dict[str, Any]:
+    if isinstance(config.head, schema.ClassificationHead):
         return {"architectures": ["RobertaForSequenceClassification"], **bert.sizes(config)}
     kind = "RobertaForMaskedLM" if config.head.transform else "RobertaModel"
     return {"architectures": [kind], **bert.sizes(config)}
 
 
-def _steps(config: schema.Neural) -> list[Step | Blank]:
-    found = [*bert.embeddings("roberta."), *bert.segments("roberta.", config.input.segments)]
-    found += bert.blocks("roberta.", config.backbone.depth)
-    if isinstance(config.head, schema.ClassHead):
-        return [*found, *bert.classifier("classifier.dense", "classifier.out_proj")]
-    return found + bert.head(config.head, "lm_head.dense", "lm_head.layer_norm", "lm_head.bias", _OUTPUT)
+def _conversions(config: schema.Neural) -> list[Conversion | ZeroFilled]:
+    conversions = [*bert.embeddings("roberta."), *bert.segments("roberta.", config.input.segments)]
+    conversions += bert.blocks("roberta.", config.backbone.depth)
+    if isinstance(config.head, schema.ClassificationHead):
+        return [*conversions, *bert.classifier("classifier.dense", "classifier.out_proj")]
+    return conversions + bert.lm_head(config.head, "lm_head.dense", "lm_head.layer_norm", "lm_head.bias", _OUTPUT)
 
 
-ROBERTA = Table(
-    model="roberta",
+ROBERTA = ModelFamily(
+    model_type="roberta",
     title="RoBERTa",
-    objectives=(schema.Masked, schema.Supervised),
-    read=_read,
-    write=_write,
-    steps=_steps,
-    fits=lambda config: False,  # BERT fits as well
-    body="roberta.",
-    output=_OUTPUT,
-    counted="roberta.embeddings.position_embeddings.weight",
-    tied={_OUTPUT: "roberta.embeddings.word_embeddings.weight", "lm_head.decoder.bias": "lm_head.bias"},
-    ignored=(*bert.BUFFERS, r"roberta\.pooler\..*"),
+    objectives=(schema.MaskedLM, schema.Supervised),
+    read_config=_read_config,
+    write_config=_write_config,
+    conversions=_conversions,
+    is_default=lambda config: False,  # BERT represents the same models
+    base_model_prefix="roberta.",
+    output_weight=_OUTPUT,
+    offset_positions="roberta.embeddings.position_embeddings.weight",
+    tied_weights={_OUTPUT: "roberta.embeddings.word_embeddings.weight", "lm_head.decoder.bias": "lm_head.bias"},
+    ignored_keys=(*bert.BUFFERS, r"roberta\.pooler\..*"),
 )

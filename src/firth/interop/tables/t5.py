@@ -1,58 +1,55 @@
-"""T5 (Raffel et al. 2020), 1.0 and 1.1: two stacks without biases, a learned score for each range of distances."""
+"""T5 (Raffel et al. 2020), 1.0 and 1.1: an encoder-decoder without biases, with relative position buckets."""
 
 from __future__ import annotations
 
 from typing import Any
 
 from firth.config import schema
-from firth.interop.fields import CALLED, Fields
-from firth.interop.steps import Step, joined, layer, same
-from firth.interop.table import Names, Table, denoising
+from firth.interop.config_fields import HF_ACTIVATIONS, Fields
+from firth.interop.model_family import ModelFamily, Names, denoising_seq2seq
+from firth.interop.tensor_steps import Conversion, concatenated, layer, renamed
 
 _OUTPUT = "lm_head.weight"
-_TABLE = "shared.weight"
+_EMBEDDINGS = "shared.weight"
 _GATED = "gated-"
 
 
-def _stack(fields: Fields, depth: int, sees: str) -> schema.Transformer:
+def _stack(fields: Fields, depth: int, mask: str) -> schema.Transformer:
     form = str(fields.get("feed_forward_proj", "relu"))
-    bend = Fields({"feed_forward_proj": form.removeprefix(_GATED)}, fields.where).activation("feed_forward_proj", "")
-    if form == "gated-gelu":  # means its approximation, unlike gelu alone
-        bend = "gelu-tanh"
+    plain = Fields({"feed_forward_proj": form.removeprefix(_GATED)}, fields.where)
+    activation = "gelu-tanh" if form == "gated-gelu" else plain.activation("feed_forward_proj", "")  # gelu alone: exact
+    feedforward = schema.GatedFeedForward if form.startswith(_GATED) else schema.FeedForward
     return schema.Transformer(
-        width=fields.whole("d_model", 512),
+        width=fields.positive_int("d_model", 512),
         depth=depth,
-        heads=fields.whole("num_heads", 8),
-        head_width=fields.whole("d_kv", 64),
-        inner=fields.whole("d_ff", 2048),
-        activation=bend,
-        gated=form.startswith(_GATED),
-        norm="rms",
-        epsilon=fields.number("layer_norm_epsilon", 1e-6),
-        positions="t5",
-        sees=sees,
+        heads=fields.positive_int("num_heads", 8),
+        mask=mask,
         bias=False,
-        scaled=False,
-        dropout=fields.number("dropout_rate", 0.1),
+        dropout=fields.fraction("dropout_rate", 0.1),
+        positions=schema.T5Positions(),
+        attention=schema.FullAttention(head_width=fields.positive_int("d_kv", 64), scaled=False),
+        feedforward=feedforward(width=fields.positive_int("d_ff", 2048), activation=activation),
+        norm=schema.RMSNorm(epsilon=fields.fraction("layer_norm_epsilon", 1e-6)),
     )
 
 
-def _read(fields: Fields, names: Names) -> schema.Neural:
-    fields.only("relative_attention_num_buckets", 32)
-    fields.only("relative_attention_max_distance", 128)
-    depth = fields.whole("num_layers", 6)
-    writes = fields.whole("num_decoder_layers", depth)
-    stacks = schema.EncoderDecoder(_stack(fields, depth, "all"), _stack(fields, writes, "left"))
-    # Older files say by tie_word_embeddings whether states are scaled before the output.
-    scaled = fields.flag("scale_decoder_outputs", fields.flag("tie_word_embeddings", True))
-    head = schema.LanguageHead(tied=_OUTPUT not in names, bias=False, scaled=scaled)
-    return denoising(schema.TokenInput(), stacks, head, schema.Denoise(noise=("spans",), first="pad"))
+def _read_config(fields: Fields, names: Names) -> schema.Neural:
+    fields.require("relative_attention_num_buckets", 32)
+    fields.require("relative_attention_max_distance", 128)
+    depth = fields.positive_int("num_layers", 6)
+    decoder_depth = fields.positive_int("num_decoder_layers", depth)
+    stacks = schema.EncoderDecoder(_stack(fields, depth, "bidirectional"), _stack(fields, decoder_depth, "causal"))
+    # In older files tie_word_embeddings also decides whether states are scaled before the output matrix.
+    scaled = fields.boolean("scale_decoder_outputs", fields.boolean("tie_word_embeddings", True))
+    head = schema.LMHead(tied=_OUTPUT not in names, bias=False, scale_states=scaled)
+    objective = schema.Denoising(noise=("span-corruption",), decoder_start="pad")
+    return denoising_seq2seq(schema.TokenInput(), stacks, head, objective)
 
 
-def _write(config: schema.Neural) -> dict[str, Any]:
+def _write_config(config: schema.Neural) -> dict[str, Any]:
     encoder, decoder = config.backbone.encoder, config.backbone.decoder
-    form = CALLED[decoder.activation]
-    if decoder.gated:
+    form = HF_ACTIVATIONS[decoder.feedforward.activation]
+    if isinstance(decoder.feedforward, schema.GatedFeedForward):
         form = _GATED + {"gelu_new": "gelu"}.get(form, form)
     return {
         "architectures": ["T5ForConditionalGeneration"],
@@ -60,64 +57,65 @@ def _write(config: schema.Neural) -> dict[str, Any]:
         "num_layers": encoder.depth,
         "num_decoder_layers": decoder.depth,
         "num_heads": decoder.heads,
-        "d_kv": decoder.head_width,
-        "d_ff": decoder.inner,
+        "d_kv": decoder.attention.head_width,
+        "d_ff": decoder.feedforward.width,
         "feed_forward_proj": form,
-        "layer_norm_epsilon": decoder.epsilon,
+        "layer_norm_epsilon": decoder.norm.epsilon,
         "relative_attention_num_buckets": 32,
         "relative_attention_max_distance": 128,
         "dropout_rate": decoder.dropout,
         "is_encoder_decoder": True,
-        "tie_word_embeddings": config.head.scaled,
-        "scale_decoder_outputs": config.head.scaled,
+        "tie_word_embeddings": config.head.scale_states,
+        "scale_decoder_outputs": config.head.scale_states,
     }
 
 
-def _attention(ours: str, theirs: str, name: str) -> list[Step]:
+def _attention(ours: str, theirs: str, name: str) -> list[Conversion]:
     return [
-        *joined(f"{ours}.inner.inputs", [f"{theirs}.{name}.{part}" for part in "qkv"], bias=False),
-        *layer(f"{ours}.inner.output", f"{theirs}.{name}.o", bias=False),
-        *layer(f"{ours}.before", f"{theirs}.layer_norm", bias=False),
+        *concatenated(f"{ours}.sublayer.qkv_proj", [f"{theirs}.{name}.{part}" for part in "qkv"], bias=False),
+        *layer(f"{ours}.sublayer.out_proj", f"{theirs}.{name}.o", bias=False),
+        *layer(f"{ours}.pre_norm", f"{theirs}.layer_norm", bias=False),
     ]
 
 
-def _feedforward(ours: str, theirs: str, gated: bool) -> list[Step]:
-    inputs = {"input": "wi_0", "gate": "wi_1"} if gated else {"input": "wi"}
-    found = layer(f"{ours}.before", f"{theirs}.layer_norm", bias=False)
-    for mine, his in (inputs | {"output": "wo"}).items():
-        found += layer(f"{ours}.inner.{mine}", f"{theirs}.DenseReluDense.{his}", bias=False)
-    return found
+def _feedforward(ours: str, theirs: str, gated: bool) -> list[Conversion]:
+    inputs = {"up_proj": "wi_0", "gate_proj": "wi_1"} if gated else {"up_proj": "wi"}
+    conversions = layer(f"{ours}.pre_norm", f"{theirs}.layer_norm", bias=False)
+    for our_name, their_name in (inputs | {"down_proj": "wo"}).items():
+        conversions += layer(f"{ours}.sublayer.{our_name}", f"{theirs}.DenseReluDense.{their_name}", bias=False)
+    return conversions
 
 
-def _blocks(part: str, stack: schema.Transformer) -> list[Step]:
+def _blocks(part: str, stack: schema.Transformer) -> list[Conversion]:
     ours, cross = f"backbone.{part}", part == "decoder"
     first = f"{part}.block.0.layer.0.SelfAttention.relative_attention_bias.weight"
-    found = same(f"{ours}.positions.weight", first)  # all layers share it
+    conversions = renamed(f"{ours}.positions.weight", first)  # all layers share it
     for number in range(stack.depth):
-        mine, his = f"{ours}.blocks.{number}", f"{part}.block.{number}.layer"
-        found += _attention(f"{mine}.attention", f"{his}.0", "SelfAttention")
-        found += _attention(f"{mine}.cross", f"{his}.1", "EncDecAttention") if cross else []
-        found += _feedforward(f"{mine}.feedforward", f"{his}.{2 if cross else 1}", stack.gated)
-    return [*found, *layer(f"{ours}.norm", f"{part}.final_layer_norm", bias=False)]
+        our_name, their_name = f"{ours}.blocks.{number}", f"{part}.block.{number}.layer"
+        conversions += _attention(f"{our_name}.attention", f"{their_name}.0", "SelfAttention")
+        gated = isinstance(stack.feedforward, schema.GatedFeedForward)
+        conversions += _attention(f"{our_name}.cross_attention", f"{their_name}.1", "EncDecAttention") if cross else []
+        conversions += _feedforward(f"{our_name}.feedforward", f"{their_name}.{2 if cross else 1}", gated)
+    return [*conversions, *layer(f"{ours}.norm", f"{part}.final_layer_norm", bias=False)]
 
 
-def _steps(config: schema.Neural) -> list[Step]:
-    found = same("input.weight", _TABLE)
+def _conversions(config: schema.Neural) -> list[Conversion]:
+    conversions = renamed("input.weight", _EMBEDDINGS)
     for part in ("encoder", "decoder"):
-        found += _blocks(part, getattr(config.backbone, part))
-    return found if config.head.tied else [*found, *same("head.weight", _OUTPUT)]
+        conversions += _blocks(part, getattr(config.backbone, part))
+    return conversions if config.head.tied else [*conversions, *renamed("head.weight", _OUTPUT)]
 
 
-T5 = Table(
-    model="t5",
+T5 = ModelFamily(
+    model_type="t5",
     title="T5",
-    objectives=(schema.Written,),
+    objectives=(schema.Seq2Seq,),
     backbone=schema.EncoderDecoder,
-    read=_read,
-    write=_write,
-    steps=_steps,
-    fits=lambda config: config.backbone.decoder.norm_at != "post",
-    output=_OUTPUT,
-    tied=dict.fromkeys((_OUTPUT, "encoder.embed_tokens.weight", "decoder.embed_tokens.weight"), _TABLE),
-    ignored=(r"decoder\.block\.0\.layer\.1\.EncDecAttention\.relative_attention_bias\.weight",),
+    read_config=_read_config,
+    write_config=_write_config,
+    conversions=_conversions,
+    is_default=lambda config: config.backbone.decoder.norm.placement != "post",
+    output_weight=_OUTPUT,
+    tied_weights=dict.fromkeys((_OUTPUT, "encoder.embed_tokens.weight", "decoder.embed_tokens.weight"), _EMBEDDINGS),
+    ignored_keys=(r"decoder\.block\.0\.layer\.1\.EncDecAttention\.relative_attention_bias\.weight",),
 )

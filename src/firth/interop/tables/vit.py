@@ -1,4 +1,4 @@
-"""ViT (Dosovitskiy et al. 2021) that labels pictures."""
+"""ViT (Dosovitskiy et al. 2021) for image classification."""
 
 from __future__ import annotations
 
@@ -7,92 +7,95 @@ from typing import Any
 
 from firth.config import schema
 from firth.errors import FirthError
-from firth.interop.fields import CALLED, Fields
-from firth.interop.steps import Shape, Step, joined, layer, same
-from firth.interop.table import Names, Table, neural
+from firth.interop.config_fields import HF_ACTIVATIONS, Fields
+from firth.interop.model_family import ModelFamily, Names, imported_system
+from firth.interop.tensor_steps import Conversion, Reshape, concatenated, layer, renamed
 
-_BODY = "vit."
-_EMBEDDINGS = f"{_BODY}embeddings."
-_HEAD = schema.ClassHead(pool="first", layer=False, dropout=0.0)
+_PREFIX = "vit."
+_EMBEDDINGS = f"{_PREFIX}embeddings."
+_HEAD = schema.ClassificationHead(pooling="first", pooler=False, dropout=0.0)
 
 
-def _read(fields: Fields, names: Names) -> schema.Neural:
-    fields.only("qkv_bias", True)
+def _read_config(fields: Fields, names: Names) -> schema.Neural:
+    fields.require("qkv_bias", True)
     if "classifier.weight" not in names:
         do = "save it as a ViTForImageClassification"
-        raise FirthError("a ViT without a classifier, which firth does not read", where=fields.where, do=do)
-    given = schema.PatchInput(
-        size=fields.whole("image_size", 224),
-        patch=fields.whole("patch_size", 16),
-        channels=fields.whole("num_channels", 3),
+        raise FirthError("a ViT without a classifier, which firth does not support", where=fields.where, do=do)
+    inputs = schema.PatchInput(
+        image_size=fields.positive_int("image_size", 224),
+        patch_size=fields.positive_int("patch_size", 16),
+        channels=fields.positive_int("num_channels", 3),
     )
     stack = schema.Transformer(
-        width=fields.whole("hidden_size", 768),
-        depth=fields.whole("num_hidden_layers", 12),
-        heads=fields.whole("num_attention_heads", 12),
-        inner=fields.whole("intermediate_size", 3072),
-        activation=fields.activation("hidden_act", "gelu"),
-        epsilon=fields.number("layer_norm_eps", 1e-12),
-        sees="all",
-        dropout=fields.number("hidden_dropout_prob", 0.0),
-        attention_dropout=fields.number("attention_probs_dropout_prob", 0.0),
+        width=fields.positive_int("hidden_size", 768),
+        depth=fields.positive_int("num_hidden_layers", 12),
+        heads=fields.positive_int("num_attention_heads", 12),
+        mask="bidirectional",
+        dropout=fields.fraction("hidden_dropout_prob", 0.0),
+        attention=schema.FullAttention(dropout=fields.fraction("attention_probs_dropout_prob", 0.0)),
+        feedforward=schema.FeedForward(
+            width=fields.positive_int("intermediate_size", 3072), activation=fields.activation("hidden_act", "gelu")
+        ),
+        norm=schema.LayerNorm(epsilon=fields.fraction("layer_norm_eps", 1e-12)),
     )
-    found = neural(schema.Pictured(), given, stack, _HEAD, schema.Supervised())
-    return replace(found, data=schema.Pictures(text=()), tokenizer=schema.NoTokenizer())
+    system = imported_system(schema.ImageRows(), inputs, stack, _HEAD, schema.Supervised())
+    return replace(system, data=schema.LabelledImages(text=()), tokenizer=schema.NoTokenizer())
 
 
-def _write(config: schema.Neural) -> dict[str, Any]:
-    stack, given = config.backbone, config.input
-    if stack.context != given.places:
-        what = f"ViT has no backbone.context = {stack.context} for pictures of {given.places} places"
+def _write_config(config: schema.Neural) -> dict[str, Any]:
+    stack, inputs = config.backbone, config.input
+    if stack.context != inputs.positions:
+        what = f"ViT has no backbone.context = {stack.context} for images of {inputs.positions} patches"
         raise FirthError(what, do="train with backbone.context=0")
     return {
         "architectures": ["ViTForImageClassification"],
         "hidden_size": stack.width,
         "num_hidden_layers": stack.depth,
         "num_attention_heads": stack.heads,
-        "intermediate_size": stack.inner,
-        "hidden_act": CALLED[stack.activation],
-        "layer_norm_eps": stack.epsilon,
+        "intermediate_size": stack.feedforward.width,
+        "hidden_act": HF_ACTIVATIONS[stack.feedforward.activation],
+        "layer_norm_eps": stack.norm.epsilon,
         "hidden_dropout_prob": stack.dropout,
-        "attention_probs_dropout_prob": stack.attention_dropout,
-        "initializer_range": stack.spread,
-        "image_size": given.size,
-        "patch_size": given.patch,
-        "num_channels": given.channels,
+        "attention_probs_dropout_prob": stack.attention.dropout,
+        "initializer_range": stack.init_std,
+        "image_size": inputs.image_size,
+        "patch_size": inputs.patch_size,
+        "num_channels": inputs.channels,
         "qkv_bias": True,
     }
 
 
-def _steps(config: schema.Neural) -> list[Step]:
-    given, width = config.input, config.backbone.width
-    patch = (given.channels, given.patch, given.patch)
+def _conversions(config: schema.Neural) -> list[Conversion]:
+    inputs, width = config.input, config.backbone.width
+    patch = (inputs.channels, inputs.patch_size, inputs.patch_size)
     product = f"{_EMBEDDINGS}patch_embeddings.projection"
-    found = [
-        *layer("input.product", product, Shape((width, *patch), (width, -1))),
-        *same("input.whole", f"{_EMBEDDINGS}cls_token", Shape((1, 1, width), (width,))),
-        *same("backbone.positions.weight", f"{_EMBEDDINGS}position_embeddings", Shape((1, -1, width), (-1, width))),
+    conversions = [
+        *layer("input.projection", product, Reshape((width, *patch), (width, -1))),
+        *renamed("input.cls_token", f"{_EMBEDDINGS}cls_token", Reshape((1, 1, width), (width,))),
+        *renamed(
+            "backbone.positions.weight", f"{_EMBEDDINGS}position_embeddings", Reshape((1, -1, width), (-1, width))
+        ),
     ]
     for number in range(config.backbone.depth):
-        ours, theirs = f"backbone.blocks.{number}", f"{_BODY}encoder.layer.{number}"
+        ours, theirs = f"backbone.blocks.{number}", f"{_PREFIX}encoder.layer.{number}"
         parts = [f"{theirs}.attention.attention.{part}" for part in ("query", "key", "value")]
-        found += joined(f"{ours}.attention.inner.inputs", parts)
-        found += layer(f"{ours}.attention.inner.output", f"{theirs}.attention.output.dense")
-        found += layer(f"{ours}.attention.before", f"{theirs}.layernorm_before")
-        found += layer(f"{ours}.feedforward.inner.input", f"{theirs}.intermediate.dense")
-        found += layer(f"{ours}.feedforward.inner.output", f"{theirs}.output.dense")
-        found += layer(f"{ours}.feedforward.before", f"{theirs}.layernorm_after")
-    return [*found, *layer("backbone.norm", f"{_BODY}layernorm"), *layer("head.classify", "classifier")]
+        conversions += concatenated(f"{ours}.attention.sublayer.qkv_proj", parts)
+        conversions += layer(f"{ours}.attention.sublayer.out_proj", f"{theirs}.attention.output.dense")
+        conversions += layer(f"{ours}.attention.pre_norm", f"{theirs}.layernorm_before")
+        conversions += layer(f"{ours}.feedforward.sublayer.up_proj", f"{theirs}.intermediate.dense")
+        conversions += layer(f"{ours}.feedforward.sublayer.down_proj", f"{theirs}.output.dense")
+        conversions += layer(f"{ours}.feedforward.pre_norm", f"{theirs}.layernorm_after")
+    return [*conversions, *layer("backbone.norm", f"{_PREFIX}layernorm"), *layer("head.classifier", "classifier")]
 
 
-VIT = Table(
-    model="vit",
+VIT = ModelFamily(
+    model_type="vit",
     title="ViT",
     objectives=(schema.Supervised,),
-    read=_read,
-    write=_write,
-    steps=_steps,
-    fits=lambda config: True,
+    read_config=_read_config,
+    write_config=_write_config,
+    conversions=_conversions,
+    is_default=lambda config: True,
     input=schema.PatchInput,
-    body=_BODY,
+    base_model_prefix=_PREFIX,
 )

@@ -1,0 +1,18 @@
+"""Benchmarks beside other libraries: `python -m benchmarks [AREA …] [--quick] [--json] [--data FOLDER]`."""
+
+from __future__ import annotations
+
+AREAS = (  # one module each
+    "tokenizers",
+    "datasets",
+    "ngram",
+    "embeddings",
+    "alignment",
+    "lm",
+    "transformers",
+    "seq2seq",
+    "startup",
+    "memory",
+    "kills",
+    "fuzz",
+)

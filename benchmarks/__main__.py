@@ -1,0 +1,83 @@
+"""The command line: chooses areas (or parts of them), prints a table, and the same as JSON."""
+
+from __future__ import annotations
+
+import argparse
+import importlib
+import json
+import os
+import sys
+import tempfile
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import asdict
+from pathlib import Path
+
+from benchmarks import AREAS
+from benchmarks.harness import QUIET, Options, Part, Row, note
+
+_EPILOG = "A ratio above 1 means that ours is better. AREA.PART runs one part of an area: lm.generation."
+
+
+def parts(area: str) -> Mapping[str, Part]:
+    """The parts of an area by name, in the order in which they run."""
+    found: Mapping[str, Part] = importlib.import_module(f"benchmarks.{area}").PARTS
+    return found
+
+
+def select(names: Sequence[str]) -> list[tuple[str, Part]]:
+    """The parts to run, named `area.part`; all areas if none is named."""
+    selected = []
+    for name in names or AREAS:
+        area, _, part = name.partition(".")
+        if area not in AREAS:
+            raise SystemExit(f"benchmarks: no area {area!r}; there are {', '.join(AREAS)}")
+        if part and part not in parts(area):
+            raise SystemExit(f"benchmarks: {area} has no part {part!r}; there are {', '.join(parts(area))}")
+        selected += [(f"{area}.{each}", parts(area)[each]) for each in ([part] if part else parts(area))]
+    return selected
+
+
+def run(selected: Sequence[tuple[str, Part]], options: Options) -> Iterator[Row]:
+    """All rows, each printed as soon as it is measured."""
+    print(f"{'':88} {'ours':>12} {'peer':>12} {'ratio':>7} {'target':>7}")
+    for name, part in selected:
+        print(name, flush=True)
+        for row in part(options):
+            print(row, flush=True)
+            yield row
+
+
+def use_own_cache(folder: Path) -> None:
+    """An empty cache, so that indexing and tokenising are measured; compiled kernels stay where the user has them."""
+    from firth.datasets.token_cache import default_cache
+
+    kernels = default_cache() / "kernels"
+    kernels.mkdir(mode=0o700, parents=True, exist_ok=True)
+    os.environ.setdefault("NUMBA_CACHE_DIR", str(kernels))
+    os.environ["FIRTH_CACHE"] = str(folder)
+
+
+def main(arguments: Sequence[str] | None = None) -> None:
+    """Run the areas that the command line names."""
+    parser = argparse.ArgumentParser("python -m benchmarks", description=__doc__, epilog=_EPILOG)
+    parser.add_argument("areas", nargs="*", metavar="AREA", help=f"of {', '.join(AREAS)}; without any, all of them")
+    parser.add_argument("--quick", action="store_true", help="less data and fewer rounds: under three minutes an area")
+    parser.add_argument("--json", action="store_true", help="the last line of the output is the table as JSON")
+    parser.add_argument("--data", type=Path, default=Path("../shared/data"), help="the folder of the public data sets")
+    parser.add_argument("--threads", type=int, default=os.cpu_count(), help="of every program (all cores)")
+    given = parser.parse_args(arguments)
+    selected = select(given.areas)
+    if not given.data.is_dir():
+        note(f"no data folder {given.data}: built-in text instead, where possible; name yours with --data FOLDER")
+    with tempfile.TemporaryDirectory() as folder:
+        os.environ.update(QUIET)
+        use_own_cache(Path(folder, "cache"))
+        options = Options(given.data.resolve(), Path(folder), given.quick, given.threads)
+        rows = list(run(selected, options))
+    if given.json:
+        sys.stderr.flush()
+        print(json.dumps({"rows": [asdict(row) for row in rows]}, allow_nan=False), flush=True)
+
+
+if __name__ == "__main__":
+    main()

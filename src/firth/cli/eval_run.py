@@ -1,0 +1,142 @@
+"""`firth eval` and `firth run`."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterator, Sequence
+from itertools import islice
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from firth import api
+from firth.cli.console import print_json, read_inputs, split_commas
+from firth.cli.options import JSON, RUN, choice
+from firth.config import core
+from firth.errors import FirthError
+
+_LINES_PER_BATCH = 256  # of a file
+WEIGHTS = Annotated[
+    choice(api.WEIGHTS), typer.Option(help="Precision of a network's weights: half and int8 are faster, less exact.")
+]
+
+
+def evaluate(
+    run: RUN,
+    text: Annotated[str | None, typer.Option(help="Other text than the run's own: a file, a folder or -.")] = None,
+    source: Annotated[str | None, typer.Option(help="Source texts, one per line, with --target.")] = None,
+    target: Annotated[str | None, typer.Option(help="Reference texts, line by line with --source.")] = None,
+    split: Annotated[str, typer.Option(help="Of the run's own text: train, valid or test.")] = "",
+    memory: Annotated[int | None, typer.Option(min=0, help="Memory length in tokens; as trained.")] = None,
+    weights: WEIGHTS = "float32",
+    as_json: JSON = False,
+) -> None:
+    """Evaluate a model on held-out or other text; every score has a signature."""
+    model = api.load(run, weights=weights)
+    if memory is not None:
+        if not hasattr(model, "set_memory_length"):
+            raise FirthError("this model has no memory", where=run, do="leave out --memory")
+        model.set_memory_length(memory)
+    examples = _read_pairs(model, source, target) if source or target else text
+    scores = [score.to_dict() for score in model.evaluate(examples, **({"split": split} if split else {}))]
+    if examples is None and weights == "float32":  # scores of the run's own data and weights are kept in its folder
+        model.run.add_scores(scores)
+    if as_json:
+        print_json(scores)
+        return
+    is_lossy = all(score["value"] is not None for score in scores if score["name"] == "perplexity")
+    reason = "the tokenizer loses text" if is_lossy else "its scores are not probabilities"
+    for score in scores:
+        value = f"n/a ({reason})" if score["value"] is None else f"{score['value']:.4f}"
+        print(f"{score['name'].replace('_', ' '):<14} {value}  [{score['signature']}]")
+
+
+def _read_pairs(model: Any, source: str | None, target: str | None) -> list[Any]:
+    """The pairs of two parallel files."""
+    from firth.datasets.seq2seq_dataset import read_parallel
+
+    if not hasattr(model, "translate"):
+        do = "give one text with --text"
+        raise FirthError("not a sequence-to-sequence model", where="--source and --target", do=do)
+    files = [(path,) if path else () for path in (source, target)]
+    return list(read_parallel(*files, "eval", model.config.data.empty))
+
+
+def run(
+    run: RUN,
+    text: Annotated[str, typer.Argument(metavar="INPUT", help="The input, or - to read one per line.")] = "",
+    score: Annotated[bool | None, typer.Option("--score", help="Print the log-probability of the input.")] = None,
+    prefix: Annotated[
+        bool | None, typer.Option("--prefix", help="With --score: of all texts that begin with the input.")
+    ] = None,
+    complete: Annotated[
+        int | None, typer.Option(min=1, help="Print the n most probable next words and tokens.")
+    ] = None,
+    beam: Annotated[int | None, typer.Option(min=1, help="Beam size of a beam search.")] = None,
+    length_penalty: Annotated[float | None, typer.Option(help="With --beam: above 0 favours longer texts.")] = None,
+    repetition: Annotated[bool | None, typer.Option("--repetition", help="Print repetition rates too.")] = None,
+    max_length: Annotated[int | None, typer.Option(help="Tokens to generate at most.", min=1)] = None,
+    count: Annotated[int | None, typer.Option(help="Results per input: texts, neighbours, labels.", min=1)] = None,
+    threshold: Annotated[float | None, typer.Option(help="Minimum probability of a label.")] = None,
+    embed: Annotated[bool | None, typer.Option("--embed", help="Print the vector of the input.")] = None,
+    word: Annotated[str | None, typer.Option(help="Print the translations of this word.")] = None,
+    temperature: Annotated[float | None, typer.Option(help="Sampling temperature; 0: greedy.")] = None,
+    top_k: Annotated[int | None, typer.Option(help="Sample from the k most probable tokens.")] = None,
+    top_p: Annotated[float | None, typer.Option(help="Nucleus sampling: the top tokens of probability p.")] = None,
+    seed: Annotated[int | None, typer.Option(help="Random seed.", min=0)] = None,
+    plot: Annotated[Path | None, typer.Option(help="Plot the attention weights to a .svg, .png or .html.")] = None,
+    tree: Annotated[Path | None, typer.Option(help="Plot the beam search tree to a .svg, .png or .html.")] = None,
+    ensemble: Annotated[
+        str | None, typer.Option(metavar="RUN,…", help="Average with the models of other runs.")
+    ] = None,
+    weights: WEIGHTS = "float32",
+    settings: Annotated[
+        list[str] | None,
+        typer.Option("--set", metavar="KEY=VALUE", help="Any other option of the model: no_repeat_ngram_size=3"),
+    ] = None,
+    as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object per input.")] = False,
+) -> None:
+    """Use a model: generate, score, translate, classify, fill masks, embed."""
+    named = {"score": score, "prefix": prefix, "max_length": max_length, "count": count, "temperature": temperature}
+    named |= {"top_k": top_k, "top_p": top_p, "seed": seed, "threshold": threshold, "complete": complete}
+    named |= {"word": word, "embed": embed, "beam": beam, "length_penalty": length_penalty, "repetition": repetition}
+    named |= {"plot": plot and str(plot), "tree": tree and str(tree)}
+    options = {name: value for name, value in named.items() if value is not None} | _parse_settings(settings or [])
+    model = _with_ensemble(api.load(run, weights=weights), ensemble, weights)
+    from_stdin = not text and getattr(model, "reads_lines", False)  # a model without prompts reads lines
+    for lines in _batches("-" if from_stdin else text):
+        answer_many = getattr(model, "answers", None)
+        answers = answer_many(lines, options) if answer_many else (model.answer(line, options) for line in lines)
+        for answer in answers:
+            print_json(answer) if as_json else print(model.format_answer(answer), flush=True)
+
+
+def _with_ensemble(model: Any, others: str | None, weights: str) -> Any:
+    """The model, in an ensemble with those of other runs if there are any."""
+    if not others:
+        return model
+    models = [api.load(other, weights=weights) for other in split_commas(others)]
+    if not all(hasattr(each, "ensemble_with") for each in (model, *models)):
+        do = "give sequence-to-sequence runs, such as those of transformer-mt"
+        raise FirthError("these runs cannot form an ensemble", where="--ensemble", do=do)
+    return model.ensemble_with(models)
+
+
+def _parse_settings(settings: Sequence[str]) -> dict[str, str]:
+    """Options by name, as text."""
+    options = {}
+    for setting in settings:
+        name, _, value = setting.partition("=")
+        if not (name and value):
+            do = "write it as name=value, such as no_repeat_ngram_size=3"
+            raise FirthError(f"cannot read {setting!r}", where="--set", do=do)
+        options[name.replace("-", "_")] = core.as_text(value)
+    return options
+
+
+def _batches(text: str) -> Iterator[list[str]]:
+    """The text itself, or with - the lines of standard input: one by one from a terminal, many from a file."""
+    lines = read_inputs(text)
+    while batch := list(islice(lines, 1 if text != "-" or sys.stdin.isatty() else _LINES_PER_BATCH)):
+        yield batch

@@ -1,0 +1,89 @@
+"""`firth ladder`."""
+
+from __future__ import annotations
+
+import shlex
+import shutil
+import sys
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from firth.cli.config_options import ConfigOptions
+from firth.cli.console import print_json
+from firth.ladder.settings import SHORT, Settings
+
+if TYPE_CHECKING:
+    from firth.runs.ladder_folder import Ladder, Row
+
+_FILE_WIDTH = 130  # columns of a table that does not go to a terminal
+_MIN_SAMPLE = 12  # columns; a narrower sample is left out
+
+
+@ConfigOptions({name: (path,) for name, path in SHORT.items()}, (Settings,)).add_to
+def ladder(
+    values: dict[str, str],
+    out: Annotated[Path | None, typer.Option(help="The folder; runs/ladder. A stopped ladder is resumed.")] = None,
+    quiet: Annotated[bool, typer.Option("--quiet", help="Print the final table only.")] = False,
+    as_json: Annotated[bool, typer.Option("--json", help="Print the table and the advice as JSON.")] = False,
+) -> None:
+    """Train language models from n-gram to Transformer on one text and recommend one."""
+    import firth
+    from firth.training.guard import Interrupted
+
+    arguments = {name.replace("-", "_"): value for name, value in values.items()}
+    try:
+        result = firth.run_ladder(out=out, progress="quiet" if quiet or as_json else "auto", **arguments)
+    except (Interrupted, KeyboardInterrupt) as stop:
+        flags = shlex.join([*(f"--{k}={v}" for k, v in values.items()), *([f"--out={out}"] if out else [])])
+        print(f"firth: stopped; resume with: firth ladder {flags}".rstrip(), file=sys.stderr)
+        sys.exit(128 + stop.signal_number if isinstance(stop, Interrupted) else 130)
+    if as_json:
+        print_json(result.to_dict())
+        return
+    _print(result)
+
+
+def _print(result: Ladder) -> None:
+    rows = [_cells(row, result) for row in result.rows]
+    for line in _aligned(rows, shutil.get_terminal_size().columns if sys.stdout.isatty() else _FILE_WIDTH):
+        print(line)
+    if "test" in result.floors:
+        print(f"entropy of the true distribution: {result.floors['test']:.3f} {result.metric}")
+    print()
+    for sentence in result.advice.sentences:
+        print(sentence)
+    for note in result.notes:
+        print(f"note: {note}")
+    print(f"\ntrain it alone:  {result.advice.command}")
+    print(f"model:           {result.recommended}")
+    print(f"report:          {result.report}")
+
+
+def _cells(row: Row, result: Ladder) -> dict[str, str]:
+    from firth.report.axes import format_number
+
+    return {
+        "rung": f"{'*' if row.rung == result.advice.rung else ' '} {row.rung}",
+        "parameters": format_number(row.parameters),
+        "seconds": f"{row.seconds:.1f}",
+        "tokens/s": format_number(row.tokens_per_second),
+        "tokens": format_number(row.tokens),
+        "perplexity": f"{row.perplexity:,.1f}",
+        result.metric: f"{row.bits.value:.3f} ± {(row.bits.high - row.bits.low) / 2:.3f}",
+        "sample": " ".join(row.sample.split()),
+    }
+
+
+def _aligned(rows: Sequence[Mapping[str, str]], width: int) -> Iterator[str]:
+    """Numbers right-aligned; the sample takes the rest of the line, or is left out if that is too narrow."""
+    *names, last = rows[0]
+    widths = {name: max(len(name), *(len(row[name]) for row in rows)) for name in names}
+    rest = width - sum(widths.values()) - 2 * len(names)
+    for row in [{name: name for name in rows[0]}, *rows]:
+        first, *numbers = names
+        cells = [row[first].ljust(widths[first]), *(row[name].rjust(widths[name]) for name in numbers)]
+        text = row[last] if len(row[last]) <= rest else f"{row[last][: rest - 1]}…"
+        yield "  ".join([*cells, text] if rest >= _MIN_SAMPLE else cells).rstrip()

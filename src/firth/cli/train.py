@@ -1,0 +1,99 @@
+"""`firth train`."""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any, get_args
+
+import typer
+
+from firth import api
+from firth.cli.config_options import ConfigOptions
+from firth.cli.console import print_json
+from firth.cli.options import QUIET, SETTINGS
+from firth.config import schema
+from firth.errors import FirthError
+from firth.metrics.score import parse_signature
+from firth.presets import PRESETS
+from firth.runs.budget import format_duration
+
+if TYPE_CHECKING:
+    from firth.training.planner import Plan
+
+
+@ConfigOptions(api.SHORT_NAMES, get_args(schema.System)).add_to
+def train(
+    what: Annotated[str, typer.Argument(metavar="PRESET|RECIPE.toml|RUN", help="What to train, or the run to resume.")],
+    values: dict[str, str],
+    settings: SETTINGS = None,
+    out: Annotated[Path | None, typer.Option(help="The run folder; runs/PRESET by default.")] = None,
+    plan: Annotated[bool, typer.Option("--plan", help="Only estimate parameters, time, memory and disk.")] = False,
+    quiet: QUIET = False,
+    as_json: Annotated[bool, typer.Option("--json", help="Print a JSON line per step and evaluation.")] = False,
+) -> None:
+    """Train a preset on a text, or resume an interrupted run."""
+    style = "quiet" if quiet else "json" if as_json else "auto"
+    is_preset = what.partition(":")[0] in PRESETS
+    is_run = not is_preset and (Path(what).is_dir() or (os.sep in what and not what.endswith(".toml")))
+    if is_run and "init-from" not in values:
+        if values or settings or out or plan:
+            do = "leave out the other options, or train a new run from its weights with --init-from"
+            raise FirthError("a run is resumed with its own configuration", where=what, do=do)
+        _train_and_report(lambda: api.resume(what, progress=style), style)
+        return
+    choice = api.resolve_config(what, settings or [], values)
+    if plan:
+        _print_plan(api.plan(choice), as_json)
+        return
+    _train_and_report(lambda: api.train_config(choice, out, style), style)
+
+
+def _train_and_report(train: Callable[[], Any], style: str) -> None:
+    from firth.training.guard import Interrupted
+
+    try:
+        model = train()
+    except Interrupted as stop:
+        resume = f"resume with: firth train {stop.folder}"
+        print(f"firth: stopped and saved at step {stop.step}; {resume}", file=sys.stderr)
+        sys.exit(128 + stop.signal_number)
+    if os.environ.get("RANK", "0") != "0":  # of several processes only the first prints
+        return
+    scores = model.run.scores()
+    if style == "json":
+        print_json({"event": "done", "run": str(model.run.path), "scores": scores})
+    elif style != "quiet":
+        for score in scores:
+            value = "n/a" if score["value"] is None else f"{score['value']:.4g}"
+            name = f"{parse_signature(score['signature'])['split']} {score['name'].replace('_', ' ')}"
+            print(f"{name}: {value}  [{score['signature']}]")
+        print(f"run folder: {model.run.path}  ({model.hint}; {model.run.path}/report.html)")
+
+
+def _print_plan(plan: Plan, as_json: bool) -> None:
+    total = sum(plan.parameters.values())
+    if as_json:
+        print_json(
+            {
+                "parameters": total,
+                "parts": plan.parameters,
+                "steps": plan.steps,
+                "epochs": plan.epochs,
+                "seconds": plan.seconds,
+                "memory": plan.memory,
+                "disk": plan.disk,
+                "in_bf16": plan.in_bf16 and {"steps": plan.in_bf16.steps, "seconds": plan.in_bf16.seconds},
+            }
+        )
+        return
+    parts = ", ".join(f"{name} {count:,}" for name, count in plan.parameters.items())
+    print(f"parameters  {total:,} ({parts})")
+    print(f"steps       {plan.steps:,} ({plan.epochs:.1f} epochs)")
+    print(f"time        about {format_duration(plan.seconds)}")
+    print(f"memory      about {plan.memory / 1e9:.2f} GB")
+    print(f"disk        about {plan.disk / 1e6:,.0f} MB")
+    if bf16 := plan.in_bf16:
+        print(f"or          {bf16.steps:,} steps in about {format_duration(bf16.seconds)} with --precision bf16")

@@ -1,0 +1,81 @@
+"""Backbones: vectors to hidden states (recurrent, fixed window, Transformer, encoder-decoder)."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import ClassVar, Literal
+
+from firth.config.core import bounded
+from firth.config.schema.transformer import Transformer
+
+
+@dataclass(frozen=True)
+class Recurrent:
+    """Stacked recurrent layers: Elman RNN, LSTM, GRU."""
+
+    kind: ClassVar[str] = "recurrent"
+    cell: Literal["lstm", "gru", "tanh", "relu"] = "lstm"
+    width: int = bounded(200, least=1)
+    depth: int = bounded(2, least=1)
+    projection: int = bounded(0, least=0)  # projected LSTM: size of the hidden state (Sak et al. 2014); 0: none
+    # no: left to right; else a backward network too, hidden states concatenated or averaged
+    bidirectional: Literal["no", "concatenate", "average"] = "no"
+    dropout: float = bounded(0.0, least=0.0, most=0.95)  # after every layer
+    variational_dropout: bool = False  # variational (locked) dropout: one mask for all time steps
+    weight_dropout: float = bounded(
+        0.0, least=0.0, most=0.95
+    )  # DropConnect of the recurrent matrices (Merity et al. 2018)
+    residual: bool = False  # residual connections between layers of equal width
+    learned_initial_state: bool = False  # of the hidden state before the first token
+    orthogonal_init: bool = False  # recurrent matrices are initialised orthogonal
+    init_range: float = bounded(0.1, least=0.0)  # other weights are initialised uniformly in ±init_range
+
+
+@dataclass(frozen=True)
+class Window:
+    """Fixed-window neural language model: the last words concatenated, one hidden layer (Bengio et al. 2003)."""
+
+    kind: ClassVar[str] = "window"
+    context_size: int = bounded(4, least=1, most=1000)  # words of context
+    width: int = bounded(200, least=1)
+    direct_connections: bool = False  # from the embeddings to the output, around the hidden layer
+    dropout: float = bounded(0.0, least=0.0, most=0.95)
+    init_range: float = bounded(0.1, least=0.0)
+
+
+@dataclass(frozen=True)
+class RNNAttention:
+    """Attention of a recurrent decoder over the encoder's hidden states."""
+
+    # score function. none: no attention, only the final encoder state (Sutskever et al. 2014); additive: Bahdanau et
+    # al. 2015; dot, general, concat, location (from the decoder state alone): Luong et al. 2015; cosine: Graves et
+    # al. 2014
+    score: Literal["none", "additive", "dot", "scaled", "general", "concat", "cosine", "location"] = "general"
+    # decoder state used as the query. previous: s_{t-1}, the context vector is an input of step t (Bahdanau); current:
+    # h_t (Luong)
+    query_state: Literal["previous", "current"] = "current"
+    input_feeding: bool = False  # input feeding: the attentional state is an input of the next step (Luong)
+    # global: all source positions; local-m: a window that moves monotonically; local-p: one around a predicted position
+    attention_span: Literal["global", "local-m", "local-p"] = "global"
+    window: int = bounded(10, least=1)  # local-m, local-p: tokens on each side
+    width: int = bounded(0, least=0)  # of the hidden layer of additive and concat; 0: as wide as the states
+    max_positions: int = bounded(0, least=0)  # location: source positions; 0: as many as a row of a batch has
+    coverage: bool = False  # additive: the score has a coverage vector (See et al. 2017)
+
+
+@dataclass(frozen=True)
+class EncoderDecoder:
+    """Encoder-decoder: the decoder attends to the encoder's hidden states (cross attention)."""
+
+    kind: ClassVar[str] = "encoder-decoder"
+    encoder: Transformer | Recurrent = field(default_factory=lambda: Transformer(mask="bidirectional"))
+    decoder: Transformer | Recurrent = field(default_factory=Transformer)
+    attention: RNNAttention = field(
+        default_factory=RNNAttention
+    )  # of a recurrent decoder; a Transformer has cross attention of its own
+    # initial state of a recurrent decoder: zero, the encoder's final state, or a linear layer of it
+    bridge: Literal["none", "copy", "linear"] = "linear"
+    reverse_source: bool = False  # source tokens in reverse order (Sutskever et al. 2014)
+
+
+Backbone = Recurrent | Window | Transformer | EncoderDecoder

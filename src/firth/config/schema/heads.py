@@ -1,0 +1,60 @@
+"""Heads: what is predicted from hidden states (LM head, classifier, pooling, discriminator, pointer-generator)."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import ClassVar, Literal
+
+from firth.config.core import bounded
+
+
+@dataclass(frozen=True)
+class LMHead:
+    """Language-model head: a softmax over the vocabulary at every position."""
+
+    kind: ClassVar[str] = "lm"
+    tied: bool = True  # weight tying: the output matrix is the input embedding (Press and Wolf 2017)
+    bias: bool = True
+    transform: bool = False  # a dense layer with activation and norm before the output matrix (BERT)
+    activation: Literal["gelu", "gelu-tanh", "relu", "silu"] = "gelu"  # of the transform
+    norm_epsilon: float = bounded(1e-12, above=0.0)  # of the transform's norm
+    scale_states: bool = False  # hidden states are divided by the square root of their width first (T5)
+    character_width: int = bounded(0, least=0)  # of a character decoder that spells unknown words; 0: none
+    sampled_softmax: int = bounded(0, least=0)  # sampled softmax: classes per training step, on average; 0: all
+
+
+@dataclass(frozen=True)
+class PointerGeneratorHead(LMHead):
+    """LM head mixed with a copy distribution over the source tokens, by their attention weights (See et al. 2017)."""
+
+    kind: ClassVar[str] = "pointer-generator"
+
+
+@dataclass(frozen=True)
+class DiscriminatorHead:
+    """Replaced-token discriminator: one logit at every position (ELECTRA; Clark et al. 2020)."""
+
+    kind: ClassVar[str] = "discriminator"
+
+
+@dataclass(frozen=True)
+class ClassificationHead:
+    """Sequence classification: a logit for each label, from one pooled vector of the text or image."""
+
+    kind: ClassVar[str] = "classification"
+    pooling: Literal["first", "mean", "last"] = "first"  # hidden state of the first or last token, or the mean of all
+    pooler: bool = True  # a dense layer with activation before the logits (BERT)
+    activation: Literal["tanh", "gelu", "relu"] = "tanh"  # of the pooler (BERT: tanh; ELECTRA: gelu; DistilBERT: relu)
+    bias: bool = True  # of the logits (GPT-1 and GPT-2: none)
+    dropout: float = bounded(0.1, least=0.0, most=0.95)
+
+
+@dataclass(frozen=True)
+class PoolingHead:
+    """Sentence embedding: one vector for the whole text."""
+
+    kind: ClassVar[str] = "pooling"
+    pooling: Literal["first", "mean", "last"] = "mean"
+
+
+Head = LMHead | PointerGeneratorHead | DiscriminatorHead | ClassificationHead | PoolingHead

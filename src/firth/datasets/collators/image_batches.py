@@ -1,0 +1,45 @@
+"""Batches of labelled images, for image classification."""
+
+from __future__ import annotations
+
+from functools import lru_cache
+
+import numpy as np
+
+from firth.config.schema import ImageRows
+from firth.datasets.collators.collator import chunk_order, label_target
+from firth.datasets.collators.packing import PlannedBatches
+from firth.datasets.collators.sentence_pairs import LABEL, ExampleList
+from firth.datasets.image_dataset import ImageSplit
+from firth.errors import FirthError
+from firth.types import Batch, Cursor, Pixels
+
+IMAGE = "image"  # the stream's name
+
+
+class ImageBatches(PlannedBatches):
+    """Labelled images, reshuffled each epoch."""
+
+    config: ImageRows
+    split: ImageSplit
+
+    @staticmethod
+    def context(config: ImageRows) -> str:
+        return "image"
+
+    @lru_cache(maxsize=1)  # noqa: B019 - one list; the object lives as long as the run
+    def _items(self) -> ExampleList:
+        split = self.split
+        if not isinstance(split, ImageSplit):
+            raise FirthError("no images to train on", where="data", do="set data.kind=images and data.text")
+        if len(split.label_names) < 2:
+            what = f"{len(split.label_names)} label in the training images ({', '.join(split.label_names)})"
+            raise FirthError(what, where="data", do="give images of at least two labels")
+        return ExampleList(np.arange(len(split)), np.zeros(len(split), np.int64))
+
+    def _group(self, order: np.ndarray) -> list[list[list[int]]]:
+        return chunk_order(order, self.config.batch_size)
+
+    def _collate(self, rows: list[list[int]], at: Cursor) -> Batch:
+        numbers = [number for (number,) in rows]
+        return Batch({IMAGE: Pixels(self.split.pixels(numbers))}, {LABEL: label_target(self.split.labels[numbers])}, at)

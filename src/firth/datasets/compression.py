@@ -1,0 +1,130 @@
+"""Files plain or compressed (gzip, xz, zstd, recognised by content): reading, atomic writing, and their errors."""
+
+from __future__ import annotations
+
+import gzip
+import io
+import lzma
+import os
+import zlib
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
+from difflib import get_close_matches
+from importlib import import_module
+from importlib.util import find_spec
+from pathlib import Path
+from typing import BinaryIO
+
+from firth.errors import FirthError
+from firth.runs import atomic_files
+
+MODULES = ("compression.zstd", "backports.zstd")  # the first from Python 3.14 on
+
+
+@contextmanager
+def explain_read_errors(shown: str) -> Iterator[None]:
+    """Turn a failed read into an error that says what to do."""
+    advice = "compress it again, or decompress it by hand"
+    try:
+        yield
+    except EOFError as error:
+        raise FirthError("the compressed file is truncated (it ends too early)", where=shown, do=advice) from error
+    except (gzip.BadGzipFile, zlib.error, lzma.LZMAError) as error:
+        raise FirthError(f"the compressed file is damaged ({error})", where=shown, do=advice) from error
+    except PermissionError as error:
+        raise FirthError("no permission to read it", where=shown, do="change its permissions or owner") from error
+    except OSError as error:
+        raise FirthError(f"cannot be read ({error.strerror or error})", where=shown, do="check the path") from error
+
+
+def blocks(path: Path, shown: str, size: int) -> Iterator[bytes]:
+    """The decompressed content, `size` bytes at a time."""
+    with explain_read_errors(shown), path.open("rb") as raw, decompress(raw) as content:
+        while block := content.read(size):
+            yield block
+
+
+def decompress(raw: BinaryIO) -> BinaryIO:
+    """The stream of decompressed bytes, whatever the name of the file."""
+    magic = raw.read(6)
+    raw.seek(0)
+    for prefix, open_stream in DECOMPRESSORS.items():
+        if magic.startswith(prefix):
+            return open_stream(raw)
+    return raw
+
+
+def _zstd(raw: BinaryIO) -> BinaryIO:
+    for name in MODULES:
+        if find_spec(name.partition(".")[0]) and find_spec(name):
+            zstd = import_module(name)
+            return _Translated(zstd.ZstdFile(raw), zstd.ZstdError)
+    what = "compressed with zstd, which needs another package"
+    raise FirthError(what, where=raw.name, do="pip install 'firth[zst]', or decompress it by hand")
+
+
+class _Translated(io.RawIOBase):
+    """A stream of an optional package, with errors that `explain_read_errors` knows."""
+
+    def __init__(self, inner: BinaryIO, error: type[Exception]) -> None:
+        self._inner, self._error = inner, error
+
+    def read(self, size: int = -1) -> bytes:
+        try:
+            return self._inner.read(size)
+        except self._error as error:
+            raise zlib.error(str(error)) from error
+
+
+DECOMPRESSORS: dict[bytes, Callable[[BinaryIO], BinaryIO]] = {
+    b"\x1f\x8b": lambda raw: gzip.GzipFile(fileobj=raw, mode="rb"),
+    b"\xfd7zXZ\x00": lzma.LZMAFile,
+    b"\x28\xb5\x2f\xfd": _zstd,
+}
+
+
+def _gzip(raw: BinaryIO) -> BinaryIO:
+    return gzip.GzipFile(filename="", mode="wb", fileobj=raw, mtime=0)  # neither name nor time: same text, same bytes
+
+
+def _xz(raw: BinaryIO) -> BinaryIO:
+    return lzma.LZMAFile(raw, "wb")
+
+
+COMPRESSORS: dict[str, Callable[[BinaryIO], BinaryIO]] = {".gz": _gzip, ".xz": _xz}
+
+
+@contextmanager
+def open_atomic(path: Path) -> Iterator[BinaryIO]:
+    """A file to write into; it appears complete at the end, or not at all. .gz and .xz are compressed."""
+    target = atomic_files.destination(path)
+    if target.is_dir():
+        raise FirthError("a folder stands in the way", where=path, do="name a file")
+    temporary = target.with_name(f".{target.name}.{os.getpid()}.new")
+    try:
+        with atomic_files.explain_errors(path):
+            with temporary.open("wb") as raw:
+                if path.suffix in COMPRESSORS:
+                    with COMPRESSORS[path.suffix](raw) as file:
+                        yield file
+                else:
+                    yield raw
+                raw.flush()
+                atomic_files.sync(raw.fileno())
+            atomic_files.rename(temporary, target)
+            atomic_files.sync_folder(target.parent)
+    finally:
+        temporary.unlink(missing_ok=True)
+
+
+def missing_file(name: str, others: Iterable[str] = ()) -> FirthError:
+    """The error for a name without a file; it suggests the nearest file that exists, or one of the other names."""
+    path, others = Path(name), list(others)
+    try:
+        siblings = [entry.name for entry in path.parent.iterdir()] if name else []
+    except (OSError, ValueError):
+        siblings = []
+    near = get_close_matches(str(path), [str(path.parent / other) for other in siblings] + others, n=1, cutoff=0.6)
+    known = f", a folder, - or one of {', '.join(others)}" if others else ""
+    do = f"did you mean {near[0]!r}?" if near else f"give a file{known}"
+    return FirthError("no such file or folder", where=name or "''", do=do)

@@ -1,0 +1,44 @@
+"""Fault-tolerant parsing: faults are reported and skipped, so that a check shows them all at once."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator
+from typing import TypeVar
+
+from firth.errors import FirthError
+
+Unit = TypeVar("Unit")
+Record = TypeVar("Record")
+Report = Callable[[FirthError], None]
+
+
+def parse_all(parse: Callable[[Unit], Record], units: Iterable[Unit], report: Report | None) -> Iterator[Record]:
+    """The record of each unit; one that cannot be parsed is reported and skipped, or raised if there is no `report`."""
+    if report is None:
+        yield from map(parse, units)
+        return
+    for unit in units:
+        try:
+            record = parse(unit)
+        except FirthError as error:
+            report(error)
+        else:
+            yield record
+
+
+def paragraphs(blocks: Iterable[list[str]]) -> Iterator[tuple[int, list[str], int]]:
+    """The lines between empty lines, with the number of the first and the count of empty lines that follow."""
+    number, first, lines, gap = 0, 1, [], 0
+    for block in blocks:
+        for line in block:
+            number += 1
+            if not line:
+                gap += 1
+                continue
+            if gap:
+                if lines:
+                    yield first, lines, gap
+                lines, gap, first = [], 0, number
+            lines.append(line)
+    if lines:
+        yield first, lines, gap

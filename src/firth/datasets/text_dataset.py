@@ -1,0 +1,122 @@
+"""Plain text for language modelling: from a configuration to a tokenizer and tokenised train, validation and test
+splits."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+
+import numpy as np
+
+from firth.config import schema
+from firth.datasets.sources import Source, open_source
+from firth.datasets.splits import assign_splits
+from firth.datasets.token_cache import Split, tokenise_split
+from firth.errors import FirthError
+from firth.runs import atomic_files
+from firth.tokenizers.tokenizer import Tokenizer
+
+SPLITS = ("train", "valid", "test")
+_BLOCK = 10_000  # documents whose split is sampled at once
+
+
+@dataclass(frozen=True)
+class Documents:
+    """The documents of one split; iterating reads the source again."""
+
+    source: Source
+    split: int = 0  # the number of the split; a source whose fractions are 0 has only one
+    total: int = 0
+    fractions: tuple[float, float] = (0.0, 0.0)
+    seed: int = 0
+
+    @cached_property
+    def key(self) -> str:
+        """A digest of content and split, the same on every machine."""
+        parts = [self.source.fingerprint(), self.split, self.total, self.fractions, self.seed]
+        return atomic_files.digest(json.dumps(parts).encode())
+
+    def __iter__(self) -> Iterator[str]:
+        if not any(self.fractions):
+            yield from self.source
+            return
+        numbers = np.zeros(0, np.uint8)
+        for index, document in enumerate(self.source):
+            offset = index % _BLOCK
+            if index == self.total:
+                raise FirthError("the text grew while it was read", where=self.source.describe(), do="run again")
+            if offset == 0:
+                numbers = assign_splits(index, min(index + _BLOCK, self.total), self.total, *self.fractions, self.seed)
+            if numbers[offset] == self.split:
+                yield document
+
+
+def documents(config: schema.Text, seed: int, cache: Path) -> dict[str, Documents]:
+    """The documents of each split: from files of its own where given, else a fraction of the text."""
+    spool = cache / "spool"
+    source = open_source(config.text, config, spool)
+    own = {"valid": config.valid, "test": config.test}
+    fractions = tuple(
+        0.0 if own[name] else fraction
+        for name, fraction in zip(SPLITS[1:], (config.valid_fraction, config.test_fraction), strict=True)
+    )
+    total = count_documents(source, cache) if any(fractions) else 0
+    if any(fractions) and total < 3:
+        raise FirthError(
+            f"{total} document{'s' * (total != 1)}, too few to split three ways",
+            where=source.describe(),
+            do="use --document line, or give --valid and --test",
+        )
+    splits = {"train": Documents(source, 0, total, fractions, seed)}
+    for number, name in enumerate(SPLITS[1:], 1):
+        if own[name]:
+            splits[name] = Documents(open_source(own[name], config, spool))
+        elif fractions[number - 1]:
+            splits[name] = Documents(source, number, total, fractions, seed)
+    return splits
+
+
+def count_documents(source: Source, cache: Path) -> int:
+    """The number of documents, counted once per content."""
+    cached = cache / "counts" / source.fingerprint()[:32]
+    try:
+        return int(cached.read_text())
+    except (OSError, ValueError):
+        total = sum(1 for _ in source)
+    atomic_files.make_folder(cached.parent)
+    atomic_files.replace_file(cached, str(total).encode())
+    return total
+
+
+def make_tokenizer(config: schema.Tokenizer | schema.NoTokenizer, train: Iterable[str]) -> Tokenizer:
+    """The ready tokenizer that is configured, or one trained on the training split."""
+    if isinstance(config, schema.NoTokenizer):
+        raise FirthError("text needs a tokenizer", where="tokenizer.kind", do="leave tokenizer.kind out")
+    return Tokenizer.train(config, train).with_special_tokens()
+
+
+def read_text(
+    config: schema.Neural | schema.NgramModel, ready: Tokenizer | None, cache: Path, say: Callable[[str], None]
+) -> tuple[Tokenizer, dict[str, Split]]:
+    """The tokenised splits of a configuration, by a tokenizer that is ready or trained now."""
+    say(f"reading {', '.join(config.data.text)}")
+    splits = documents(config.data, config.seed, cache)
+    tokenizer = ready or make_tokenizer(config.tokenizer, splits["train"])
+    say(f"tokenizer: {tokenizer.kind}, {tokenizer.vocab_size:,} tokens")
+    return tokenizer, tokenise_splits(splits, tokenizer, cache, say)
+
+
+def tokenise_splits(
+    splits: Mapping[str, Documents], tokenizer: Tokenizer, cache: Path, say: Callable[[str], None]
+) -> dict[str, Split]:
+    """Every split tokenised, from the cache if it is there."""
+    tokenised = {}
+    for name, part in splits.items():
+        account = name != "train"  # only evaluation needs to know what is out of vocabulary or lost
+        tokenised[name] = tokenise_split(cache, name, part.key, part, tokenizer, account=account)
+        tally = tokenised[name].tally
+        say(f"{name}: {tally.documents:,} documents, {tally.tokens:,} tokens, {tally.bytes:,} bytes")
+    return tokenised

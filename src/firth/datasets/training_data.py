@@ -1,0 +1,186 @@
+"""Training data of neural networks: plain text, task examples or source and target texts as tokens, or images. One
+table from data configurations to readers."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, fields, replace
+from itertools import pairwise
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from firth.config import schema
+from firth.datasets import labelled_dataset
+from firth.datasets.image_dataset import read_images
+from firth.datasets.label_ids import encode_labels, label_names
+from firth.datasets.oov_characters import OovCharacters, find_oov_characters
+from firth.datasets.records import Pair
+from firth.datasets.seq2seq_dataset import read_pairs
+from firth.datasets.text_dataset import make_tokenizer, read_text
+from firth.datasets.token_cache import Split, tokenise_split
+from firth.tokenizers.tokenizer import Tokenizer
+
+Say = Callable[[str], None]
+
+
+@dataclass(frozen=True, eq=False)
+class ExampleSplit(Split):
+    """Tokenised task examples: the documents are their texts, `texts_per_example` in sequence for each."""
+
+    texts_per_example: int = 1
+    oov_characters: OovCharacters | None = None  # for networks that encode or generate OOV words by characters
+    labels: np.ndarray | None = None  # (examples,): label ids, or UNKNOWN_LABEL
+    scores: np.ndarray | None = None  # (examples,)
+
+    @property
+    def metadata(self) -> dict[str, Any]:
+        """The label names and the number of texts per example, which a run stores."""
+        return {"labels": list(self.label_names), "parts": self.texts_per_example}
+
+    def __len__(self) -> int:
+        return (len(self.starts) - 1) // self.texts_per_example
+
+    @property
+    def lengths(self) -> np.ndarray:
+        """The tokens of each text, [END] counted (examples, texts_per_example)."""
+        return np.diff(self.starts).reshape(-1, self.texts_per_example)
+
+    def texts(self, number: int) -> list[np.ndarray]:
+        """The token ids of an example's texts, without [END]."""
+        return [self.ids[first:last] for first, last in self._spans(number)]
+
+    def characters(self, number: int) -> list[np.ndarray]:
+        """The characters of the out-of-vocabulary words of an example's texts, (tokens, characters) each."""
+        return [self.oov_characters.between(first, last) for first, last in self._spans(number)]
+
+    def _spans(self, number: int) -> list[tuple[int, int]]:
+        starts = self.starts[number * self.texts_per_example : (number + 1) * self.texts_per_example + 1].tolist()
+        return [(first, last - 1) for first, last in pairwise(starts)]
+
+
+@dataclass(frozen=True, eq=False)
+class ParallelSplit(ExampleSplit):
+    """Source and target texts with separate vocabularies: the token ids are those of the target texts."""
+
+    source: ExampleSplit | None = None  # the source texts
+
+    @property
+    def lengths(self) -> np.ndarray:
+        """The tokens of each source and target, [END] counted (examples, 2)."""
+        return np.concatenate([self.source.lengths, super().lengths], 1)
+
+    def texts(self, number: int) -> list[np.ndarray]:
+        """The token ids of an example's source and target, without [END]."""
+        return [*self.source.texts(number), *super().texts(number)]
+
+    def characters(self, number: int) -> list[np.ndarray]:
+        """The characters of the out-of-vocabulary words of an example's source and target."""
+        return [*self.source.characters(number), *super().characters(number)]
+
+
+Tokenizers = Mapping[str, Tokenizer]  # "text": of the text, or of the target; "source": of the source, if separate
+TrainingData = tuple[Tokenizers, dict[str, Split]]
+
+
+def read_training_data(config: schema.Neural, ready: Tokenizers, cache: Path, say: Say) -> TrainingData:
+    """The tokenised splits of a configuration, by tokenizers that are ready or trained now."""
+    return READERS[type(config.data)](config, ready, cache, say)
+
+
+def vocab_size(tokenizers: Tokenizers) -> int:
+    """The size of the vocabulary; 0 for images."""
+    return tokenizers["text"].vocab_size if "text" in tokenizers else 0
+
+
+def source_vocab_size(tokenizers: Tokenizers) -> int:
+    """The size of the source vocabulary if it is separate, else 0."""
+    return tokenizers["source"].vocab_size if "source" in tokenizers else 0
+
+
+def read_plain(config: schema.Neural, ready: Tokenizers, cache: Path, say: Say) -> TrainingData:
+    """Plain text as tokenised splits."""
+    tokenizer, splits = read_text(config, ready.get("text"), cache, say)
+    return {"text": tokenizer}, splits
+
+
+def read_examples(config: schema.Neural, ready: Tokenizers, cache: Path, say: Say) -> TrainingData:
+    """Task examples as tokenised splits."""
+    say(f"reading {', '.join(config.data.text)}")
+    parts = labelled_dataset.read(config.data, config.seed)
+    tokenizer = ready.get("text") or make_tokenizer(config.tokenizer, parts["train"].texts)
+    say(f"tokenizer: {tokenizer.kind}, {tokenizer.vocab_size:,} tokens")
+    names = label_names(parts["train"])
+    splits = {name: tokenise(part, tokenizer, names, cache) for name, part in parts.items()}
+    counts = ", ".join(f"{name} {len(part):,}" for name, part in splits.items())
+    say(f"examples: {counts}" + (f"; {len(names):,} labels" if names else ""))
+    return {"text": tokenizer}, splits
+
+
+def read_seq2seq(config: schema.Neural, ready: Tokenizers, cache: Path, say: Say) -> TrainingData:
+    """Source and target texts as tokenised splits."""
+    data = config.data
+    say(f"reading {', '.join((*data.source, *data.target) or data.text)}")
+    parts = read_pairs(data, config.seed)
+    tokenizers = dict(ready) or _pair_tokenizers(config, parts["train"])
+    vocabularies = "; ".join(f"{kind.kind}, {kind.vocab_size:,} tokens" for kind in reversed(tokenizers.values()))
+    say(f"tokenizer: {vocabularies}" if len(tokenizers) == 1 else f"tokenizers of source and target: {vocabularies}")
+    say("source and target texts: " + ", ".join(f"{name} {len(part.examples):,}" for name, part in parts.items()))
+    with_characters = bool(config.input.character_width or config.head.character_width)
+    splits = {name: tokenise_pairs(part, tokenizers, cache, with_characters) for name, part in parts.items()}
+    if truncated := int((splits["train"].lengths > config.batching.length).any(1).sum()):
+        say(f"{truncated:,} training pairs are truncated: a text of more than {config.batching.length} tokens")
+    return tokenizers, splits
+
+
+def _pair_tokenizers(config: schema.Neural, train: labelled_dataset.Split) -> dict[str, Tokenizer]:
+    """A shared tokenizer, or one each for source and target."""
+    if config.data.vocabularies == "shared":
+        return {"text": make_tokenizer(config.tokenizer, train.texts)}
+    target = {"text": make_tokenizer(config.tokenizer, [pair.right for pair in train.examples])}
+    return {**target, "source": make_tokenizer(config.tokenizer, [pair.left for pair in train.examples])}
+
+
+def tokenise_pairs(
+    part: labelled_dataset.Split, tokenizers: Tokenizers, cache: Path, with_characters: bool = False
+) -> ExampleSplit:
+    """Source and target texts as a tokenised split, by a shared tokenizer or one each."""
+    if "source" not in tokenizers:
+        tokenised, tokenizer = tokenise(part, tokenizers["text"], (), cache), tokenizers["text"]
+        if not with_characters:
+            return tokenised
+        return replace(tokenised, oov_characters=find_oov_characters(tokenised, part.texts, tokenizer))
+    sides = []
+    for name, texts in (("source", [p.left for p in part.examples]), ("text", [p.right for p in part.examples])):
+        plain = tokenise_split(cache, part.name, f"{part.key} {name}", iter(texts), tokenizers[name], account=False)
+        values = {field.name: getattr(plain, field.name) for field in fields(Split)} | {"key": part.key}
+        characters = find_oov_characters(plain, texts, tokenizers[name]) if with_characters else None
+        sides.append(values | {"oov_characters": characters})
+    return ParallelSplit(**sides[1], texts_per_example=1, source=ExampleSplit(**sides[0]))
+
+
+READERS = {
+    schema.Text: read_plain,
+    schema.TaskExamples: read_examples,
+    schema.TextToText: read_seq2seq,
+    schema.LabelledImages: read_images,
+}
+
+
+def tokenise(part: labelled_dataset.Split, tokenizer: Tokenizer, names: tuple[str, ...], cache: Path) -> ExampleSplit:
+    """Task examples as a tokenised split, from the cache if it is there."""
+    plain = tokenise_split(cache, part.name, part.key, iter(part.texts), tokenizer, account=False)
+    values = {field.name: getattr(plain, field.name) for field in fields(Split)} | {"label_names": names}
+    labels = encode_labels(part.labels, names)
+    count = len(labelled_dataset.texts_of(part.examples[0]))
+    return ExampleSplit(**values, texts_per_example=count, labels=labels if names else None, scores=_scores(part))
+
+
+def _scores(part: labelled_dataset.Split) -> np.ndarray | None:
+    scores = list(_each_score(part))
+    return None if any(score is None for score in scores) else np.array(scores, np.float64)
+
+
+def _each_score(part: labelled_dataset.Split) -> Iterator[float | None]:
+    return (example.score if isinstance(example, Pair) else None for example in part.examples)

@@ -1,0 +1,42 @@
+"""Loads word vectors from a file of any format or from a run folder."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+from firth.config.migrations import KINDS
+from firth.embeddings import formats
+from firth.embeddings.fasttext_model import Classifier
+from firth.embeddings.formats import safetensors_store
+from firth.embeddings.word_vectors import WordVectors
+from firth.errors import FirthError
+
+_GIVE = "give a file of word vectors, a run of word vectors, or a folder for TensorBoard's projector"
+
+
+def open_vectors(path: str | Path) -> WordVectors:
+    """The word vectors of a file of any format, or of a run folder of a word-embedding or fastText model."""
+    path = Path(path)
+    if path.is_dir() and (path / "config.json").is_file():
+        return _of_run(path)
+    if path.is_dir() and not (path / "vectors.tsv").is_file():
+        raise FirthError("no word vectors in this folder", where=path, do=_GIVE)
+    return formats.read(path)
+
+
+def _of_run(path: Path) -> WordVectors:
+    """Read without the run's tokenizer, which may take longer to load than the vectors take to use."""
+    config, weights = path / "config.json", path / "model.safetensors"
+    try:
+        values = json.loads(config.read_bytes())["config"]
+        kind = KINDS[""].get(values["kind"], values["kind"])
+    except (OSError, ValueError, TypeError, KeyError) as error:
+        raise FirthError(f"damaged ({error})", where=config, do="restore it, or train again") from None
+    if kind not in ("word-embeddings", "fasttext-classifier"):
+        raise FirthError(f"a run of another kind ({kind}), which has no word vectors", where=path, do=_GIVE)
+    if not weights.is_file():
+        raise FirthError("this run has no vectors yet", where=path, do="let firth train finish")
+    if kind == "fasttext-classifier":
+        return Classifier.read(weights)[0].vectors()
+    return safetensors_store.read(weights)

@@ -1,0 +1,195 @@
+"""Initialisation from a pre-trained run: continued pre-training, or fine-tuning on another task."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from typing import Any
+
+import torch
+from torch import Tensor
+
+from firth.config import schema
+from firth.errors import FirthError
+from firth.families.context_extension import extend_context
+from firth.families.pass_training import require_trained
+from firth.families.row_format import adapt_batching
+from firth.families.vocabulary_surgery import vocabulary_axes
+from firth.models.build import SPECIAL_TOKENS, System, resolve_backbone
+from firth.runs.run_folder import Run
+from firth.runs.weights import read_metadata
+from firth.tokenizers.tokenizer import Tokenizer
+from firth.training.checkpoint import read_tensors
+
+_NETWORK = ("input.", "backbone.")  # tensors that any objective uses
+_LABEL_ROWS = ("head.classifier.weight", "head.classifier.bias")  # a row for each label
+_TASK = ("head.", "objective.")  # tensors that only the same objective uses
+# Fields of window attention that stay the run's where the preset leaves them at their defaults.
+_WINDOW_FIELDS = ("scale_window", "dilation", "dilated_heads", "global_tokens", "global_projections")
+_MAX_NAMES = 3  # of tensors in a message
+
+
+def configure_from_run(config: schema.Neural, init_from: str) -> schema.Neural:
+    """A preset with the network of a pre-trained run: its architecture, the preset's data, objective and training."""
+    pretrained = _neural_config(init_from)
+    if pretrained.input.kind != config.batching.input_kind:
+        what = f"that run's input is {pretrained.input.kind}, and here it is {config.batching.input_kind}"
+        raise FirthError(what, where=init_from, do="name a run of the same kind")
+    if isinstance(pretrained.backbone, schema.EncoderDecoder) != isinstance(config.objective, schema.Seq2Seq):
+        what = "one of the two is an encoder-decoder, the other is not"
+        raise FirthError(what, where=init_from, do="start from a run of the same kind")
+    config = adapt_batching(config, resolve_backbone(pretrained))
+    inputs = pretrained.input
+    if inputs.pretrained_vectors:  # the run's own weights include them
+        inputs = replace(inputs, pretrained_vectors="")
+    network = {"tokenizer": pretrained.tokenizer, "input": inputs, "backbone": _backbone(config, pretrained)}
+    combined = replace(config, init_from=init_from, **network)
+    headless = "lacks" in Run.open(init_from).record.data  # imported without a head
+    same_head = type(pretrained.head) is type(config.head) and not headless
+    if same_objective(pretrained.objective, config.objective) and same_head:
+        combined = replace(combined, head=pretrained.head)
+    if isinstance(pretrained.objective, schema.Seq2Seq) and isinstance(config.objective, schema.Seq2Seq):
+        own = pretrained.objective
+        tokens = {"decoder_start": own.decoder_start, "add_start_token": own.add_start_token}
+        combined = replace(combined, objective=replace(config.objective, **tokens))
+    if isinstance(config.data, schema.TextToText):
+        vocabularies = getattr(pretrained.data, "vocabularies", "shared")
+        combined = replace(combined, data=replace(config.data, vocabularies=vocabularies))
+    return combined
+
+
+def reset_intervals(config: schema.System) -> schema.System:
+    """The configuration of a run without its resolved evaluation and checkpoint intervals."""
+    if not isinstance(config, schema.Neural):
+        return config
+    return replace(config, train=replace(config.train, evaluate_every=0, checkpoint_every=0))
+
+
+def initial_tokenizers(config: schema.Neural) -> dict[str, Tokenizer]:
+    """The tokenizers of the pre-trained run, if there is one; with all special tokens where the task is another."""
+    if not config.init_from:
+        return {}
+    tokenizers = Run.open(config.init_from).tokenizers()
+    if same_objective(_neural_config(config.init_from).objective, config.objective):
+        return tokenizers
+    return {name: tokenizer.with_special_tokens() for name, tokenizer in tokenizers.items()}
+
+
+def same_objective(one: object, other: object) -> bool:
+    """Whether two objectives share their head: the same, or one a special case of the other."""
+    return isinstance(one, type(other)) or isinstance(other, type(one))
+
+
+def initialise_weights(system: System, config: schema.Neural, tokenizer: Tokenizer, labels: Sequence[str] = ()) -> str:
+    """Load the weights of the run `config.init_from`: the network, and for the same objective its head too, in which a
+    label keeps its row whatever its index is now. Returns a summary."""
+    run, pretrained = Run.open(config.init_from), _neural_config(config.init_from)
+    require_trained(run, "trained weights")
+    read_metadata(run.weights)  # refuses damaged weights
+    same = same_objective(pretrained.objective, config.objective)
+    parts = (*_NETWORK, *_TASK) if same else _NETWORK
+    source = {name: tensor for name, tensor in read_tensors(run.weights).items() if name.startswith(parts)}
+    target = system.state_dict()
+    source |= _match_labels(source, target, run.record.data.get("labels", ()), labels)
+    loaded = match_tensors(extend_context(source, target), target, vocabulary_axes(config), str(run.path))
+    system.load_state_dict({**target, **loaded})
+    new = sorted(name for name in target if name not in loaded)
+    summary = f"{len(loaded):,} of {len(target):,} tensors initialised from {config.init_from}"
+    return f"{summary}; new: {_format_names(new)}" if new else summary
+
+
+def match_tensors(
+    source: Mapping[str, Tensor], target: Mapping[str, Tensor], axes: Mapping[str, int], where: str
+) -> dict[str, Tensor]:
+    """The source tensors in the target shapes: vocabulary tables may have more or fewer rows, all else must match."""
+    matched, mismatches = {}, []
+    order = {name: index for index, name in enumerate(target)}
+    for name, tensor in sorted(source.items(), key=lambda item: order.get(item[0], len(order))):
+        if name in target and name in axes:
+            tensor = _resize_rows(tensor, target[name], axes[name])
+        if name in target and tensor.shape == target[name].shape:
+            matched[name] = tensor
+        elif name.startswith(_NETWORK):
+            here = str(tuple(target[name].shape)) if name in target else "none"
+            mismatches.append(f"{name} {tuple(tensor.shape)}, here {here}")
+    mismatches += [
+        f"{name}: none, here {tuple(tensor.shape)}"
+        for name, tensor in target.items()
+        if name.startswith(_NETWORK) and name not in source
+    ]
+    if mismatches:
+        do = "use the architecture of that run"
+        raise FirthError(f"its weights do not fit: {_format_names(mismatches)}", where=where, do=do)
+    return matched
+
+
+def _resize_rows(tensor: Tensor, target: Tensor, axis: int) -> Tensor:
+    """A vocabulary table with as many rows as the target; rows that it lacks keep their initialisation."""
+    if tensor.select(axis, 0).shape != target.select(axis, 0).shape:
+        return tensor
+    count = min(tensor.shape[axis], target.shape[axis])
+    rest = target.narrow(axis, count, target.shape[axis] - count)
+    return torch.cat([tensor.narrow(axis, 0, count), rest], axis)
+
+
+def _match_labels(
+    source: Mapping[str, Tensor], target: Mapping[str, Tensor], old: Sequence[str], new: Sequence[str]
+) -> dict[str, Tensor]:
+    """The rows of labels by their names; rows of new labels keep their initialisation."""
+    matched = {}
+    pairs = [(index, old.index(label)) for index, label in enumerate(new) if label in old]
+    for name in (name for name in _LABEL_ROWS if old and name in source and name in target):
+        matched[name] = target[name].clone()
+        for index, before in pairs:
+            matched[name][index] = source[name][before]
+    return matched
+
+
+def _neural_config(init_from: str) -> schema.Neural:
+    config = Run.open(init_from).record.config
+    if not isinstance(config, schema.Neural):
+        raise FirthError(
+            "not a neural run, so it has no weights to start from", where=init_from, do="name a neural run"
+        )
+    return config
+
+
+def _backbone(config: schema.Neural, pretrained: schema.Neural) -> Any:
+    """The run's backbone, with enough positions for the preset and with the fields that the preset decides."""
+    backbone = resolve_backbone(pretrained)
+    if isinstance(backbone, schema.EncoderDecoder):
+        stacks = {name: getattr(backbone, name) for name in ("encoder", "decoder")}
+        longer = {name: _with_context(stack, config, SPECIAL_TOKENS) for name, stack in stacks.items()}
+        return replace(backbone, **longer)
+    if not isinstance(backbone, schema.Transformer):
+        return backbone
+    backbone = _with_context(backbone, config)
+    if not isinstance(config.backbone, schema.Transformer):
+        return backbone
+    dropout = config.backbone.dropout or backbone.dropout
+    return replace(backbone, dropout=dropout, attention=_attention(config.backbone.attention, backbone.attention))
+
+
+def _attention(preset: Any, pretrained: Any) -> Any:
+    """The run's attention, with the preset's window, if it has one, and the preset's dropout, if it has any."""
+    dropout = preset.dropout or pretrained.dropout
+    if not isinstance(preset, schema.WindowAttention):
+        return replace(pretrained, dropout=dropout)
+    own = {name: getattr(pretrained, name) for name in ("head_width", "scaled", "bias")}
+    if isinstance(pretrained, schema.WindowAttention):
+        default = schema.WindowAttention()
+        unset = (name for name in _WINDOW_FIELDS if getattr(preset, name) == getattr(default, name))
+        own |= {name: getattr(pretrained, name) for name in unset}
+    return replace(preset, dropout=dropout, **own)
+
+
+def _with_context(stack: Any, config: schema.Neural, special_tokens: int = 0) -> Any:
+    """A stack whose context is at least as long as the preset's sequences."""
+    if not isinstance(stack, schema.Transformer):
+        return stack
+    return replace(stack, context=max(stack.context, config.batching.length + special_tokens))
+
+
+def _format_names(names: list[str]) -> str:
+    more = len(names) - _MAX_NAMES
+    return ", ".join(names[:_MAX_NAMES]) + (f" and {more} more" if more > 0 else "")

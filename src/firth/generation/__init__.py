@@ -1,0 +1,1 @@
+"""Text generation: greedy decoding, sampling, beam search, constrained decoding. Knows a model only as a stepper."""

@@ -1,0 +1,60 @@
+"""Settings of a ladder: one text, tokenizer, split, seed and budget for all rungs."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Literal
+
+from firth.config import schema
+from firth.config.core import bounded, merge, override
+from firth.errors import FirthError, unknown
+from firth.ladder.rungs import DEFAULT_RUNGS, validate_rungs
+from firth.runs.budget import parse_budget
+
+
+@dataclass(frozen=True)
+class Settings:
+    """The settings of one ladder."""
+
+    data: schema.Text = field(default_factory=schema.Text)
+    # auto: single characters for very little text, otherwise byte-bpe
+    tokenizer: Literal["auto", "char", "byte", "word", "bpe", "byte-bpe", "wordpiece", "unigram"] = "auto"
+    vocabulary_size: int = bounded(0, least=0)  # 0: by the size of the text
+    lowercase: Literal["no", "yes", "turkish"] = "no"
+    split: Literal["words", "whitespace"] = "words"  # whitespace: for text that is tokenised already
+    rungs: tuple[str, ...] = DEFAULT_RUNGS
+    budget: str = "2m"  # time for all rungs together, or steps or epochs of each neural rung
+    precision: Literal["float32", "bf16"] = "float32"
+    threads: int = bounded(0, least=0, most=1024)  # 0: all cores
+    seed: int = bounded(1, least=0, most=2**63 - 1)
+
+
+# Command-line flags and arguments of `firth.run_ladder`.
+SHORT = {
+    "text": "data.text",
+    "valid": "data.valid",
+    "test": "data.test",
+    "document": "data.document",
+    "encoding": "data.encoding",
+    "encoding-errors": "data.encoding_errors",
+    "tokenizer": "tokenizer",
+    "vocab-size": "vocabulary_size",
+    **{name: name for name in ("lowercase", "split", "rungs", "budget", "precision", "threads", "seed")},
+}
+
+
+def parse_settings(arguments: Mapping[str, str]) -> Settings:
+    """Parse and validate settings given as text by short name."""
+    for name in arguments:
+        if name not in SHORT:
+            raise unknown("argument", name, [*SHORT, "out", "progress"])
+    settings = override(Settings(), [f"{SHORT[name]}={value}" for name, value in arguments.items()])
+    validate_rungs(settings.rungs)
+    budget = parse_budget(settings.budget)
+    if budget.unit != "seconds" and budget.amount != int(budget.amount):
+        do = "give whole steps or epochs, or a time"
+        raise FirthError(f"a budget of {settings.budget} is not a whole number", where="--budget", do=do)
+    if settings.vocabulary_size:
+        merge(schema.Tokenizer(), {"vocabulary_size": settings.vocabulary_size})
+    return settings

@@ -1,0 +1,173 @@
+"""The data shared by all rungs: one tokenizer, one split, and the units of held-out text for the bootstrap."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+from itertools import pairwise
+from pathlib import Path
+
+import numpy as np
+
+from firth.config import schema
+from firth.datasets.text_dataset import Documents, documents, make_tokenizer, tokenise_splits
+from firth.datasets.token_cache import Split
+from firth.datasets.world import World
+from firth.errors import FirthError
+from firth.ladder.passages import Passage, extract_passages
+from firth.ladder.settings import Settings
+from firth.metrics.perplexity import ByteModel, bits_per_byte
+from firth.runs import atomic_files
+from firth.tokenizers.tokenizer import Tokenizer
+
+HELD_OUT = ("valid", "test")
+MIN_DOCUMENTS = 20  # with fewer, blocks of tokens are resampled instead
+_BLOCK_TOKENS = 50
+_MAX_UNITS = 5000  # more documents are resampled in groups
+_MAX_EXACT = 1000  # documents of the world whose exact probability is computed
+# (bytes of training text, vocabulary size). Very little text is tokenised by character.
+_VOCABULARY_SIZES = ((30_000_000, 8000), (4_000_000, 4000), (500_000, 2000), (0, 1000))
+_MIN_SUBWORD_BYTES = 30_000
+
+
+@dataclass(frozen=True)
+class HeldOutUnits:
+    """A held-out split divided into the units that the bootstrap resamples."""
+
+    boundaries: np.ndarray  # (units + 1,) token offsets
+    sizes: np.ndarray  # (units,) in bytes, or in tokens if the tokenizer is lossy
+    oov_nats: float  # negative log-likelihood of the text under [UNK], the same for every rung
+
+    def sum_by_unit(self, surprisals: np.ndarray) -> np.ndarray:
+        """Sum token surprisals (nats) by unit, (units,), with each unit's part of the out-of-vocabulary text."""
+        totals = np.add.reduceat(surprisals.astype(np.float64), self.boundaries[:-1])
+        return totals + self.oov_nats * self.sizes / self.sizes.sum()
+
+
+@dataclass(frozen=True)
+class SharedData:
+    """The tokenizer and splits shared by every rung."""
+
+    settings: Settings
+    tokenizer: Tokenizer
+    tokenizer_config: schema.Tokenizer  # refers to the tokenizer's file
+    texts: Mapping[str, Sequence[str]]  # of the held-out splits
+    splits: Mapping[str, Split]
+
+    @cached_property
+    def is_lossless(self) -> bool:
+        """Whether the tokenizer is lossless on the held-out text, so that bits per byte are defined."""
+        tallies = [self.splits[name].tally for name in HELD_OUT]
+        replaced = self.settings.data.encoding_errors == "replace" and any(
+            all(tally.histogram[byte] for byte in "\ufffd".encode()) for tally in tallies
+        )
+        return not replaced and all(tally.lossless for tally in tallies)
+
+    @cached_property
+    def units(self) -> dict[str, HeldOutUnits]:
+        """The units of the held-out splits."""
+        return {name: self._split_units(name) for name in HELD_OUT}
+
+    def _split_units(self, name: str) -> HeldOutUnits:
+        split = self.splits[name]
+        boundaries = unit_boundaries(split.starts)
+        if not self.is_lossless:
+            return HeldOutUnits(boundaries, np.diff(boundaries), 0.0)
+        counts = self.splits["train"].tally.histogram
+        oov_nats = ByteModel(counts).nll(split.tally.unknown, split.tally.unknown_count)
+        lengths = np.fromiter((len(text.encode()) for text in self.texts[name]), np.int64)
+        return HeldOutUnits(boundaries, _bytes_between(boundaries, split.starts, lengths), oov_nats)
+
+    @cached_property
+    def passages(self) -> list[Passage]:
+        """Passages of the test text."""
+        return list(extract_passages(self.texts["test"], self.tokenizer, self.splits["test"].starts))
+
+    def count_repeated(self, name: str) -> int:
+        """Count the documents of a held-out split that are also in the training text."""
+        held = Counter(_document_hashes(self.splits[name]))
+        return sum(held[text] for text in held.keys() & set(_document_hashes(self.splits["train"])))
+
+    def true_entropy(self) -> dict[str, float]:
+        """The entropy of held-out text from the built-in world in bits per byte: a lower bound for every model."""
+        data = self.settings.data
+        sources = {"valid": data.valid or data.text, "test": data.test or data.text}
+        generated = [name for name in HELD_OUT if all(source.partition(":")[0] == "world" for source in sources[name])]
+        return {name: _true_bits_per_byte(self.texts[name]) for name in generated} if self.is_lossless else {}
+
+
+def _document_hashes(split: Split) -> Iterator[int]:
+    """Yield a hash of each document's tokens."""
+    return (hash(split.ids[first:last].tobytes()) for first, last in pairwise(split.starts.tolist()))
+
+
+def _true_bits_per_byte(texts: Sequence[str]) -> float:
+    """Bits per byte under the world's true distribution: of these documents, or if they are many, in expectation."""
+    world = World()
+    if len(texts) > _MAX_EXACT:
+        return world.bits_per_byte()
+    return bits_per_byte(-sum(map(world.log_probability, texts)), sum(len(text.encode()) for text in texts))
+
+
+def read_texts(settings: Settings, cache: Path) -> dict[str, Documents]:
+    """Read the three splits as documents; an error if one is missing."""
+    texts = documents(settings.data, settings.seed, cache)
+    for name in HELD_OUT:
+        if name not in texts:
+            raise FirthError(f"no {name} text", do=f"give --{name}: a ladder needs three splits")
+    return texts
+
+
+def prepare(
+    settings: Settings, texts: Mapping[str, Documents], folder: Path, cache: Path, say: Callable[[str], None]
+) -> SharedData:
+    """Train the shared tokenizer, or load the folder's, and tokenise all splits."""
+    path = folder.absolute() / "tokenizer.json"
+    config = _tokenizer_config(settings, texts["train"])
+    if not path.exists():
+        atomic_files.replace_file(path, make_tokenizer(config, texts["train"]).to_json().encode())
+    tokenizer = Tokenizer.load(path)
+    say(f"tokenizer: {tokenizer.kind}, {tokenizer.vocab_size:,} tokens")
+    splits = tokenise_splits(texts, tokenizer, cache, say)
+    held_out = {name: list(texts[name]) for name in HELD_OUT}
+    return SharedData(settings, tokenizer, replace(config, file=str(path)), held_out, splits)
+
+
+def _tokenizer_config(settings: Settings, texts: Iterable[str]) -> schema.Tokenizer:
+    model, vocabulary = settings.tokenizer, settings.vocabulary_size
+    size = 0 if vocabulary and model != "auto" else sum(len(text.encode()) for text in texts)
+    if model == "auto":
+        model = "char" if size < _MIN_SUBWORD_BYTES else "byte-bpe"
+    size = vocabulary or _choose_vocabulary_size(model, size)
+    return schema.Tokenizer(model=model, vocabulary_size=size, lowercase=settings.lowercase, split=settings.split)
+
+
+def _choose_vocabulary_size(model: str, size: int) -> int:
+    """The vocabulary size for so many bytes of text; for words, and as an upper limit for characters, 10,000."""
+    if model in ("char", "byte", "word"):
+        return 10_000
+    return next(vocabulary_size for min_bytes, vocabulary_size in _VOCABULARY_SIZES if size >= min_bytes)
+
+
+def unit_boundaries(starts: np.ndarray) -> np.ndarray:
+    """The token offsets of units: documents, groups of documents if they are many, blocks of tokens if few."""
+    count = len(starts) - 1
+    if count >= MIN_DOCUMENTS:
+        selected = np.linspace(0, count, min(count, _MAX_UNITS) + 1).round().astype(np.int64)
+        return np.asarray(starts)[selected]
+    block = min(_BLOCK_TOKENS, max(1, int(starts[-1]) // MIN_DOCUMENTS))
+    return np.concatenate([*_block_boundaries(starts, block), starts[-1:]])
+
+
+def _block_boundaries(starts: np.ndarray, block: int) -> Iterator[np.ndarray]:
+    for start, stop in pairwise(starts):
+        count = max(1, round(int(stop - start) / block))
+        yield np.linspace(start, stop, count + 1).astype(np.int64)[:-1]
+
+
+def _bytes_between(boundaries: np.ndarray, starts: np.ndarray, lengths: np.ndarray) -> np.ndarray:
+    """The bytes of each unit; within a document, they are divided equally among tokens."""
+    ends = np.concatenate([[0], np.cumsum(lengths)])
+    return np.diff(np.interp(boundaries, starts, ends))

@@ -1,0 +1,1 @@
+"""Backbones: embeddings to hidden states."""

@@ -1,0 +1,134 @@
+"""Encoder-decoder (sequence-to-sequence) backbone: the encoder encodes the source, the decoder attends to it."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import torch
+from torch import Tensor, nn
+
+from firth.config.schema import EncoderDecoder, Recurrent, Transformer
+from firth.errors import FirthError
+from firth.models.backbones.attention_decoder import ENCODER_MASK, ENCODER_STATES, AttentionDecoder, EncoderOutput
+from firth.models.backbones.recurrent import RecurrentBackbone
+from firth.models.backbones.transformer import TransformerBackbone
+from firth.nn.attention.mask import cross_attention_mask, mask_pattern
+from firth.nn.attention.multi_head import CrossAttentionInput
+from firth.types import Encoded, State, Tokens
+
+
+class TransformerDecoder(TransformerBackbone):
+    """A causal Transformer with cross-attention. `State.source` holds each layer's keys and values of the source."""
+
+    has_alignment = True
+
+    def __init__(self, config: EncoderDecoder, input_width: int, source_width: int):
+        if not mask_pattern(config.decoder).causal:
+            do = "set it to causal"
+            raise FirthError("a decoder needs a causal mask", where="backbone.decoder.mask", do=do)
+        if source_width != config.decoder.width:
+            widths = f"the encoder's is {source_width}, the decoder's {config.decoder.width}"
+            what = f"cross-attention needs equal widths; {widths}"
+            raise FirthError(what, where="backbone", do="set backbone.encoder.width and backbone.decoder.width alike")
+        default = EncoderDecoder()
+        if replace(config.attention, max_positions=0) != default.attention or config.bridge != default.bridge:
+            what = "a Transformer decoder has its own cross-attention and no bridge"
+            do = "leave backbone.attention and backbone.bridge out, or set backbone.decoder.kind=recurrent"
+            raise FirthError(what, where="backbone", do=do)
+        super().__init__(config.decoder, input_width, cross=True)
+
+    def initial_state(self, encoder_output: EncoderOutput) -> State:
+        """The decoder state before any token."""
+        states = encoder_output.states
+        keys_values = [torch.stack(block.cross_attention.sublayer.project_source(states), 1) for block in self.blocks]
+        source = {ENCODER_STATES: torch.stack(keys_values, 1), ENCODER_MASK: encoder_output.mask}
+        return replace(self.start(len(states), states.device), source=source)
+
+    def decode(self, vectors: Tensor, target: Tokens, encoder_output: EncoderOutput) -> Encoded:
+        """Hidden states of the whole target (batch, time, width), by teacher forcing."""
+        return self(vectors, target, None, _cross_attention_input(target, encoder_output))
+
+    def step(self, vectors: Tensor, target: Tokens, state: State) -> Encoded:
+        """The next tokens' embeddings (batch, time, input width) -> hidden states and the new state."""
+        mask = state.source[ENCODER_MASK]
+        if len(mask) != len(target.ids):
+            mask = mask.repeat_interleave(len(target.ids) // len(mask), 0)
+        source = CrossAttentionInput(cross_attention_mask(target, mask), keys_values=state.source[ENCODER_STATES])
+        return self(vectors, target, state, source)
+
+    @torch.no_grad()
+    def align(self, vectors: Tensor, target: Tokens, encoder_output: EncoderOutput, layer: int = -1) -> Tensor:
+        """Cross-attention weights over the source (batch, time, source): the mean of one layer's heads."""
+        x, context = self.prepare(vectors, target)
+        context = replace(context, source=_cross_attention_input(target, encoder_output))
+        layer = range(len(self.blocks))[layer]
+        for block in self.blocks[:layer]:
+            x = block(x, context)
+        return self.blocks[layer].cross_attention_weights(x, context).mean(1)
+
+
+def _cross_attention_input(target: Tokens, encoder_output: EncoderOutput) -> CrossAttentionInput:
+    mask = cross_attention_mask(target, encoder_output.mask)
+    return CrossAttentionInput(mask, states=encoder_output.states)
+
+
+ENCODERS = {Transformer: TransformerBackbone, Recurrent: RecurrentBackbone}
+DECODERS = {Transformer: TransformerDecoder, Recurrent: AttentionDecoder}
+
+
+class EncoderDecoderBackbone(nn.Module):
+    """Hidden states of the target given the source. `State.source` holds the encoder's output."""
+
+    streams = ("source", "target")
+    bidirectional_setting = ""
+    encoder: TransformerBackbone | RecurrentBackbone
+    decoder: TransformerDecoder | AttentionDecoder
+
+    def __init__(self, config: EncoderDecoder, input_width: int):
+        super().__init__()
+        if getattr(config.encoder, "residual", "plain") == "reversible":
+            what = "a reversible encoder has two streams of states, and the decoder attends to one"
+            raise FirthError(what, where="backbone.encoder.residual", do="set it to plain")
+        self.reverse_source = config.reverse_source
+        self.encoder = ENCODERS[type(config.encoder)](config.encoder, input_width)
+        self.decoder = DECODERS[type(config.decoder)](config, input_width, self.encoder.width)
+        self.width, self.max_length = self.decoder.width, self.decoder.max_length
+
+    def forward(
+        self, source_vectors: Tensor, source: Tokens, vectors: Tensor, target: Tokens, state: State | None = None
+    ) -> Encoded:
+        """Embeddings of both streams (batch, time, input width) -> hidden states of the target (batch, time, width)."""
+        return self.decoder.decode(vectors, target, self.encode(source_vectors, source))
+
+    def encode(self, vectors: Tensor, source: Tokens) -> EncoderOutput:
+        """The encoder's output, in the order of the source also if it is encoded in reverse."""
+        if self.reverse_source:
+            order = _reversed_order(source.mask)
+            reversed_vectors = vectors.gather(1, order[..., None].expand_as(vectors))
+            encoded = self.encoder.encode(reversed_vectors, source)
+            states = encoded.states.gather(1, order[..., None].expand_as(encoded.states))
+        else:
+            encoded = self.encoder.encode(vectors, source)
+            states = encoded.states
+        live = encoded.state.live if encoded.state else {}
+        return EncoderOutput(states, source.mask, live, self.encoder.num_directions)
+
+    def align(
+        self, source_vectors: Tensor, source: Tokens, vectors: Tensor, target: Tokens, layer: int = -1
+    ) -> Tensor | None:
+        """Attention weights of each target token over the source (batch, time, source), if there is attention."""
+        return self.decoder.align(vectors, target, self.encode(source_vectors, source), layer)
+
+    def start(self, vectors: Tensor, source: Tokens) -> State:
+        """The decoder state after encoding the source, before any target token."""
+        return self.decoder.initial_state(self.encode(vectors, source))
+
+    def step(self, vectors: Tensor, target: Tokens, state: State) -> Encoded:
+        """The next target tokens' embeddings -> hidden states and the new state."""
+        return self.decoder.step(vectors, target, state)
+
+
+def _reversed_order(mask: Tensor) -> Tensor:
+    """The index that reverses each source without moving its padding (batch, time)."""
+    position = torch.arange(mask.shape[1], device=mask.device)
+    return torch.where(mask, mask.sum(1, keepdim=True) - 1 - position, position)

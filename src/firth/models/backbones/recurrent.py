@@ -1,0 +1,44 @@
+"""Recurrent backbone: RNN, LSTM or GRU; unidirectional, or bidirectional for encoders."""
+
+from __future__ import annotations
+
+import torch
+from torch import Tensor, nn
+
+from firth.config.schema import Recurrent
+from firth.nn.recurrent import RecurrentLayers
+from firth.types import Encoded, State, Tokens
+
+
+class RecurrentBackbone(nn.Module):
+    """Hidden states of a recurrent network. Sequences are right-padded; no real token's state depends on padding."""
+
+    streams = ("text",)
+    max_length = 0  # context length in tokens: unlimited
+    segment_length = 0  # tokens per forward pass: unlimited
+
+    def __init__(self, config: Recurrent, input_width: int):
+        super().__init__()
+        self.layers = RecurrentLayers(config, input_width)
+        self.num_directions = 1 if config.bidirectional == "no" else 2
+        self.width = self.layers.width
+        # the setting that makes it bidirectional; empty: it is causal
+        self.bidirectional_setting = "backbone.bidirectional" if self.num_directions > 1 else ""
+
+    def start(self, batch_size: int, device: torch.device | str = "cpu") -> State:
+        """The initial state before any token."""
+        return State(source={}, live=self.layers.start(batch_size, device))
+
+    def forward(self, vectors: Tensor, tokens: Tokens, state: State | None = None) -> Encoded:
+        """Token embeddings (batch, time, input width) -> hidden states (batch, time, width), and the next state."""
+        if self.bidirectional_setting:
+            return self.encode(vectors, tokens)
+        state = state or self.start(len(vectors), vectors.device)
+        states, live = self.layers(vectors, state.live)
+        return Encoded(states, tokens.mask, state=State(source=state.source, live=live))
+
+    def encode(self, vectors: Tensor, tokens: Tokens) -> Encoded:
+        """Whole sequences: the final state is that of each sequence's own last token (in reverse, of its first)."""
+        lengths = None if tokens.mask.all() else tokens.mask.sum(1)
+        states, live = self.layers(vectors, self.layers.start(len(vectors), vectors.device), lengths)
+        return Encoded(states, tokens.mask, state=State(source={}, live=live))

@@ -1,0 +1,1 @@
+"""Heads: hidden states to predictions."""

@@ -1,0 +1,1 @@
+"""Inputs: batches to embeddings (token embeddings, image patches)."""

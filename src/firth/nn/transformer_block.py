@@ -1,0 +1,77 @@
+"""A Transformer layer: residual connections, and the placement of norms (pre-norm, post-norm, sandwich)."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from torch import Tensor, nn
+from torch.nn import functional as F
+
+from firth.config.schema import Attention, ReformerAttention, Transformer
+from firth.nn.attention.local import LocalAttention
+from firth.nn.attention.lsh import LSHAttention
+from firth.nn.attention.multi_head import AttentionContext, CrossAttention, MultiHeadAttention
+from firth.nn.feedforward import FeedForward
+from firth.nn.norm import build_norm
+
+ATTENTIONS = {"full": MultiHeadAttention, "local": LocalAttention, "lsh": LSHAttention}
+
+
+def layer_attention(attention: Attention, layer: int) -> str:
+    """The kind of attention of a layer: the Reformer alternates, the others have one kind in all layers."""
+    return attention.layers[layer % len(attention.layers)] if isinstance(attention, ReformerAttention) else "full"
+
+
+class ResidualBlock(nn.Module):
+    """A residual connection around a sublayer, with norms before it, after the addition, or around it (sandwich)."""
+
+    def __init__(self, config: Transformer, sublayer: nn.Module):
+        super().__init__()
+        self.sublayer, self.dropout = sublayer, config.dropout
+        self.pre_norm = build_norm(config) if config.norm.placement in ("pre", "sandwich") else nn.Identity()
+        self.sandwich_norm = build_norm(config) if config.norm.placement == "sandwich" else None
+        self.post_norm = build_norm(config) if config.norm.placement == "post" else None
+
+    def forward(self, x: Tensor, *context: AttentionContext) -> Tensor:
+        """x (batch, time, width) -> the same shape."""
+        output = x + self.residual(x, *context)
+        return output if self.post_norm is None else self.post_norm(output)
+
+    def residual(self, x: Tensor, *context: AttentionContext) -> Tensor:
+        """What is added to x: the sublayer's output with norms and dropout."""
+        output = self.sublayer(self.pre_norm(x), *context)
+        output = output if self.sandwich_norm is None else self.sandwich_norm(output)
+        return F.dropout(output, self.dropout) if self.training else output
+
+
+class TransformerBlock(nn.Module):
+    """Self-attention, in a decoder cross-attention, then the feed-forward network, each with a residual connection."""
+
+    def __init__(self, config: Transformer, layer: int, cross: bool = False):
+        super().__init__()
+        self.layer = layer
+        self.attention = ResidualBlock(config, ATTENTIONS[layer_attention(config.attention, layer)](config, layer))
+        self.cross_attention = ResidualBlock(config, CrossAttention(config, layer)) if cross else None
+        self.feedforward = ResidualBlock(config, FeedForward(config))
+
+    def forward(self, x: Tensor, context: AttentionContext) -> Tensor:
+        """x (batch, time, width) -> the same shape."""
+        x = self.attention(x, self.with_kv_states(x, context))
+        if self.cross_attention is not None:
+            x = self.cross_attention(x, context)
+        return self.feedforward(x)
+
+    def cross_attention_weights(self, x: Tensor, context: AttentionContext) -> Tensor:
+        """Cross-attention weights (batch, heads, time, source)."""
+        x = self.attention(x, self.with_kv_states(x, context))
+        return self.cross_attention.sublayer.weights(self.cross_attention.pre_norm(x), context)
+
+    def with_kv_states(self, x: Tensor, context: AttentionContext) -> AttentionContext:
+        """The context with the input of keys and values where that is not x: the content stream (two streams), after
+        the memory of the previous segment (segment recurrence)."""
+        if context.memory is None and not context.content_length:
+            return context
+        content = x[:, : context.content_length] if context.content_length else x
+        if context.memory is not None:
+            content = context.memory.extend(self.layer, content)
+        return replace(context, kv_states=self.attention.pre_norm(content))

@@ -1,0 +1,47 @@
+"""Masked language modelling (BERT; Devlin et al. 2019), with or without next sentence prediction."""
+
+from __future__ import annotations
+
+from torch import nn
+from torch.nn import functional as F
+
+from firth.config import schema
+from firth.errors import FirthError
+from firth.models.heads.next_sentence import NextSentenceHead
+from firth.objectives.objective import SystemProtocol
+from firth.types import Batch, Encoded, State, Term
+
+
+class MaskedLM(nn.Module):
+    """Negative log-likelihood of the masked tokens; optionally next sentence prediction."""
+
+    metric = "tokens"
+    allows_bidirectional = True
+    nonstationary = False
+
+    def __init__(self, config: schema.Neural, width: int):
+        super().__init__()
+        self.next_sentence = NextSentenceHead(width, 2) if config.objective.next_sentence else None
+        if self.next_sentence is not None and getattr(config.batching, "pairs", "none") != "next-sentence":
+            do = "set batching.kind=segment-pairs and batching.pairs=next-sentence"
+            raise FirthError("next sentence prediction needs segment pairs", where="objective.next_sentence", do=do)
+
+    def counts(self, batch: Batch) -> dict[str, float]:
+        """The number of predictions of each term, by which it is divided; known before the forward pass."""
+        names = {"tokens": "text"} | ({"next": "next"} if self.next_sentence is not None else {})
+        return {term: max(1.0, float(batch.targets[name].weight.sum())) for term, name in names.items()}
+
+    def terms(self, system: SystemProtocol, batch: Batch, state: State | None) -> tuple[list[Term], State | None]:
+        """A term for masked tokens and one for segment pairs, summed over the batch; no state is carried on."""
+        encoded, counts = system.encode(batch), self.counts(batch)
+        loss = system.head.loss(encoded.states, batch.targets["text"], system.embedding_weight)
+        terms = [Term("tokens", loss, counts["tokens"])]
+        if self.next_sentence is not None:
+            terms.append(self._next_sentence_term(encoded, batch, counts["next"]))
+        return terms, None
+
+    def _next_sentence_term(self, encoded: Encoded, batch: Batch, count: float) -> Term:
+        target = batch.targets["next"]  # (batch, time): weight 1 at [CLS]
+        is_cls = target.weight > 0
+        logits = self.next_sentence(encoded.states[is_cls])
+        return Term("next", F.cross_entropy(logits.float(), target.values[is_cls], reduction="sum"), count)

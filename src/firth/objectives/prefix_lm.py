@@ -1,0 +1,20 @@
+"""Prefix language modelling: predict the rest of a text from a prefix that is encoded bidirectionally (Raffel et al.
+2020)."""
+
+from __future__ import annotations
+
+from firth.config import schema
+from firth.errors import FirthError
+from firth.objectives.causal_lm import CausalLM
+
+
+class PrefixLM(CausalLM):
+    """Negative log-likelihood of the next token, after the prefix."""
+
+    allows_bidirectional = True
+
+    def __init__(self, config: schema.Neural, width: int):
+        super().__init__(config, width)
+        if getattr(config.backbone, "mask", "") != "prefix":
+            do = "set backbone.mask=prefix"
+            raise FirthError("prefix language modelling needs a prefix mask", where="backbone.mask", do=do)

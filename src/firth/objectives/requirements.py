@@ -1,0 +1,25 @@
+"""What objectives on whole sequences need of the rest of a configuration."""
+
+from __future__ import annotations
+
+from firth.config import schema
+from firth.errors import FirthError
+
+
+def require(config: schema.Neural, head: type, *batching: type) -> None:
+    """Refuse a head, batching or backbone that the objective does not support, and pooling of a first token that
+    attends to nothing."""
+    kind = config.objective.kind
+    for name, types in (("head", (head,)), ("batching", batching)):
+        if not isinstance(getattr(config, name), types):
+            kinds = " or ".join(type_.kind for type_ in types)
+            what = f"the objective {kind} needs {name}.kind = {kinds}"
+            raise FirthError(what, where=name, do=f"set {name}.kind={types[0].kind}")
+    backbone = config.backbone
+    if isinstance(backbone, schema.EncoderDecoder):
+        do = "start from an encoder or decoder, such as bert or gpt"
+        raise FirthError(f"the objective {kind} does not support encoder-decoders", where="backbone", do=do)
+    causal = getattr(backbone, "mask", "") == "causal" or getattr(backbone, "bidirectional", "") == "no"
+    if causal and config.head.pooling == "first":
+        what = "with a causal mask the first token attends to nothing of the text"
+        raise FirthError(what, where="head.pooling", do="set head.pooling=last and batching.layout=cls-last")

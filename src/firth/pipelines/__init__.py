@@ -1,0 +1,1 @@
+"""Pipelines: what a trained model can do (generate, score, fill masks, classify, embed, translate, align words)."""

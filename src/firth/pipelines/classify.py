@@ -1,0 +1,179 @@
+"""Classification of texts, sentence pairs and images with a network."""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from firth.config import schema
+from firth.datasets import labelled_dataset
+from firth.datasets.collators.batches import context_label
+from firth.datasets.image_transforms import resize
+from firth.datasets.readers import image_files
+from firth.errors import FirthError
+from firth.metrics.score import signature
+from firth.models.build import System
+from firth.pipelines.encode_texts import build_inputs, encode_texts
+from firth.pipelines.label_predictions import BaseClassifier, LabelPredictions, run_examples
+from firth.runs.run_folder import Run
+from firth.tokenizers.tokenizer import Tokenizer
+from firth.training.loop import autocast
+from firth.types import Batch, Encoded, Pixels
+
+SEPARATOR = "\t"  # between the two texts of a pair in one line
+REPORT_EXAMPLES = 12
+IMAGES_PER_BATCH = 64
+
+
+class NeuralClassifier(BaseClassifier):
+    """A trained neural classifier: what `firth.load` returns for one."""
+
+    metric, weight_format = "accuracy", ""
+
+    def __init__(self, run: Run, tokenizer: Tokenizer | None, system: System) -> None:
+        self.run, self.tokenizer, self.system = run, tokenizer, system
+        self.config = run.record.config
+
+    @staticmethod
+    def metric_value(total: float, count: float) -> float:
+        """The metric that is logged during training, accuracy, from its sum and count."""
+        return total / count
+
+    @property
+    def labels(self) -> tuple[str, ...]:
+        """All classes, from frequent to rare."""
+        return tuple(self.run.record.data["labels"])
+
+    def predict(self, texts: Sequence[Any], count: int = 1, threshold: float = 0.0) -> LabelPredictions:
+        """The `count` most probable labels of each text, sentence pair or image with their probabilities."""
+        probabilities = self.probabilities(texts)
+        best = np.argsort(-probabilities, axis=1, kind="stable")[:, :count]
+        labels = self.labels
+        rows = zip(best.tolist(), probabilities, strict=True)
+        return [[(labels[n], float(row[n])) for n in numbers if row[n] >= threshold] for numbers, row in rows]
+
+    @abstractmethod
+    def probabilities(self, texts: Sequence[Any]) -> np.ndarray:
+        """The probability of every label for each input (inputs, labels)."""
+
+    def class_probabilities(self, encoded: Encoded) -> Tensor:
+        """The head's softmax over the labels (batch, labels)."""
+        return self.system.head(encoded.states, encoded.mask).float().softmax(-1)
+
+    def signed(self, split: labelled_dataset.Split, guess: str = "first") -> str:
+        """The signature of a score."""
+        fields = {"guess": guess, "split": split.name, "data": split.key[:8]}
+        return signature(
+            {**self.signature_fields(), **fields, "prec": self.weight_format or self.config.train.precision}
+        )
+
+    @abstractmethod
+    def signature_fields(self) -> dict[str, object]:
+        """The tokenizer and context, for signatures."""
+
+    # --- samples during training ------------------------------------------------------------------------------
+
+    def sample(self) -> str:
+        """Nothing: a prediction needs a text or an image."""
+        return ""
+
+    def samples(self, seed: int) -> list[str]:
+        """Held-out examples, their labels and the predicted ones."""
+        splits = self.run.record.data["splits"]
+        return self.report_examples(run_examples(self.run, "test" if "test" in splits else "valid"), REPORT_EXAMPLES)
+
+
+class TextClassifier(NeuralClassifier):
+    """A trained classifier of texts or sentence pairs."""
+
+    tokenizer: Tokenizer
+
+    @property
+    def texts_per_example(self) -> int:
+        """Texts per example: 1, or 2 of a sentence pair; 0: either (an imported model)."""
+        return int(self.run.record.data["parts"])
+
+    def probabilities(self, texts: Sequence[str] | Sequence[tuple[str, str]]) -> np.ndarray:
+        """The probability of every label for each text or sentence pair (texts, labels)."""
+        if isinstance(texts, str):
+            raise FirthError("one text, where a list is classified", do="put it into a list: predict([text])")
+        if not len(texts):
+            return np.zeros((0, len(self.labels)), np.float32)
+        sides = [(text,) if isinstance(text, str) else tuple(text) for text in texts]
+        allowed = (self.texts_per_example,) if self.texts_per_example else (1, 2)
+        if any(len(each) not in allowed for each in sides):
+            pairs = self.texts_per_example == 2
+            what = "this model classifies sentence pairs" if pairs else "this model classifies single texts"
+            raise FirthError(what, do="give two texts, with a tab between them" if pairs else "give one at a time")
+        inputs, special = build_inputs(sides, self.tokenizer, self.config.batching), self.tokenizer.special
+        segments = any(len(each) > 1 for each in sides)
+        head, train = self.class_probabilities, self.config.train
+        return encode_texts(self.system, inputs, special, train, head, segments=segments)
+
+    def signature_fields(self) -> dict[str, object]:
+        """The tokenizer and context, for signatures."""
+        return {"tok": f"{self.tokenizer.kind}/{self.tokenizer.hash[:8]}", "ctx": self.config.batching.length}
+
+    @property
+    def hint(self) -> str:
+        """A first command to try."""
+        example = "$'TEXT\\tTEXT'" if self.texts_per_example == 2 else '"TEXT"'
+        return f"firth run {self.run.path} {example}"
+
+    def parse_input(self, line: str) -> str | tuple[str, ...]:
+        """A text, or two with a tab between them."""
+        return line if self.texts_per_example == 1 or SEPARATOR not in line else tuple(line.split(SEPARATOR))
+
+
+class ImageClassifier(NeuralClassifier):
+    """A trained image classifier."""
+
+    @torch.no_grad()
+    def probabilities(self, texts: Sequence[np.ndarray | str | Path]) -> np.ndarray:
+        """The probability of every label for each image (images, labels): files, or uint8 arrays (y, x, channels)."""
+        if isinstance(texts, (str, Path)):
+            raise FirthError("one image, where a list is classified", do="put it into a list: predict([image])")
+        probabilities = [np.zeros((0, len(self.labels)), np.float32)]
+        for start in range(0, len(texts), IMAGES_PER_BATCH):
+            pixels = np.stack([self._load_image(image) for image in texts[start : start + IMAGES_PER_BATCH]])
+            with autocast(self.config.train):
+                batch = Batch({"image": Pixels(pixels)}, {}).to("cpu")
+                probabilities.append(self.class_probabilities(self.system.encode(batch)).numpy())
+        return np.concatenate(probabilities)
+
+    def _load_image(self, image: np.ndarray | str | Path) -> np.ndarray:
+        pixels = image_files.load(Path(image)) if isinstance(image, (str, Path)) else np.asarray(image)
+        if pixels.ndim == 2:
+            pixels = pixels[:, :, None]
+        if pixels.dtype != np.uint8 or pixels.ndim != 3 or not pixels.size:
+            what = f"an image of shape {pixels.shape} and type {pixels.dtype}"
+            raise FirthError(what, do="give bytes (uint8) of shape (y, x, channels)")
+        return resize(pixels, self.config.input.image_size, self.config.input.channels)
+
+    def inputs(self, split: labelled_dataset.Split) -> list[np.ndarray]:
+        """The inputs to classify: pixels."""
+        return [example.pixels for example in split.examples]
+
+    def signature_fields(self) -> dict[str, object]:
+        """The tokenizer and context, for signatures."""
+        shape = f"{self.config.input.image_size}x{self.config.input.image_size}x{self.config.input.channels}"
+        return {"tok": "none", "ctx": f"{context_label(self.config.batching)}/{shape}"}
+
+    @property
+    def hint(self) -> str:
+        """A first command to try."""
+        return f"firth run {self.run.path} IMAGE.png"
+
+
+MODELS = {schema.TokenInput: TextClassifier, schema.PatchInput: ImageClassifier}
+
+
+def make_classifier(run: Run, tokenizer: Tokenizer | None, system: System) -> NeuralClassifier:
+    """The classifier for the network's kind of input."""
+    return MODELS[type(run.record.config.input)](run, tokenizer, system)

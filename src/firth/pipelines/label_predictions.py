@@ -1,0 +1,133 @@
+"""The base of classifiers of texts or images: predicted labels, accuracy, macro F1, the command line."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from firth.config.core import bounded
+from firth.datasets import labelled_dataset
+from firth.errors import FirthError, unknown
+from firth.metrics import classification
+from firth.metrics.score import Score, signature
+from firth.runs.request import read_options
+from firth.runs.run_folder import Run
+from firth.tokenizers.tokenizer import Tokenizer
+
+LabelPredictions = list[list[tuple[str, float]]]  # for each input the most probable labels with their probabilities
+
+
+@dataclass(frozen=True)
+class ClassifyOptions:
+    """The options of `firth run` for classifiers."""
+
+    count: int = bounded(1, least=1)
+    threshold: float = bounded(0.0, least=0.0, most=1.0)
+
+
+class BaseClassifier(ABC):
+    """A trained classifier with its run and its tokenizer."""
+
+    run: Run
+    tokenizer: Tokenizer | None
+    config: Any
+
+    @property
+    @abstractmethod
+    def labels(self) -> tuple[str, ...]:
+        """All classes, from frequent to rare."""
+
+    @abstractmethod
+    def predict(self, texts: Any, count: int = 1, threshold: float = 0.0) -> LabelPredictions:
+        """The `count` most probable labels of each input with their probabilities, none below the threshold."""
+
+    # --- evaluation -------------------------------------------------------------------------------------------
+
+    def evaluate(
+        self, text: str | Iterable[labelled_dataset.Example] | None = None, split: str = "test", **_: Any
+    ) -> list[Score]:
+        """Signed scores on a split of the run's own examples, on a file or set, or on examples from Python."""
+        return self.scores(self.load_examples(text, split))
+
+    def load_examples(
+        self, text: str | Iterable[labelled_dataset.Example] | None, split: str
+    ) -> labelled_dataset.Split:
+        """Examples to score."""
+        if text is None:
+            return run_examples(self.run, split)
+        examples = labelled_dataset.read_named(text, self.config.data) if isinstance(text, str) else text
+        return labelled_dataset.make_split("given", examples)
+
+    def scores(self, split: labelled_dataset.Split) -> list[Score]:
+        """Accuracy (or precision and recall at 1, where examples have several labels) and macro F1."""
+        gold = split.labels
+        if not gold:
+            raise FirthError("no examples to score", where=split.name, do="give at least one")
+        predicted = [[label for label, _ in labels] for labels in self.predict(self.inputs(split))]
+        names = ["accuracy"] if all(len(labels) == 1 for labels in gold) else ["precision@1", "recall@1"]
+        values = [classification.precision(gold, predicted), classification.recall(gold, predicted)][: len(names)]
+        signed = self.signed(split)
+        scores = [Score(name, value, signed) for name, value in zip(names, values, strict=True)]
+        return [*scores, Score("macro_f1", classification.macro_f1(gold, predicted), signed)]
+
+    def inputs(self, split: labelled_dataset.Split) -> list[Any]:
+        """The inputs to classify: texts, or sentence pairs."""
+        texts = [labelled_dataset.texts_of(example) for example in split.examples]
+        return [text for (text,) in texts] if texts and len(texts[0]) == 1 else texts
+
+    def signed(self, split: labelled_dataset.Split, guess: str = "first") -> str:
+        """The signature of a score."""
+        fields = {"tok": f"{self.tokenizer.kind}/{self.tokenizer.hash[:8]}", "guess": guess}
+        return signature({**fields, "split": split.name, "data": split.key[:8]})
+
+    # --- the command line -------------------------------------------------------------------------------------
+
+    @property
+    def hint(self) -> str:
+        """A first command to try."""
+        return f'firth run {self.run.path} "TEXT"'
+
+    def answer(self, line: str, options: Mapping[str, object]) -> dict[str, Any]:
+        """The labels of a text."""
+        parsed = read_options(ClassifyOptions, options)
+        (labels,) = self.predict([self.parse_input(line)], parsed.count, parsed.threshold)
+        return {"input": line, "labels": [[label, probability] for label, probability in labels]}
+
+    def parse_input(self, line: str) -> Any:
+        """The input to classify, from a line of `firth run`."""
+        return line
+
+    def format_answer(self, answer: Mapping[str, Any]) -> str:
+        """The answer as text."""
+        return "\n".join(f"{probability:.4f}\t{label}" for label, probability in answer["labels"])
+
+    def report_examples(self, split: labelled_dataset.Split, count: int) -> list[str]:
+        """Some examples for the report: gold labels, predicted labels, the text."""
+        examples = labelled_dataset.make_split(split.name, split.examples[:count])
+        predictions = zip(examples.examples, self.predict(self.inputs(examples)), strict=True)
+        return [_example_line(example, labels) for example, labels in predictions]
+
+
+def run_examples(
+    run: Run, split: str, read: Callable[[Any, int], dict[str, labelled_dataset.Split]] = labelled_dataset.read
+) -> labelled_dataset.Split:
+    """A split of the examples of a run; refused if they have changed since training."""
+    known, config = run.record.data["splits"], run.record.config
+    if not known:
+        raise FirthError("an imported model has no examples of its own", where=run.path, do="give some with --text")
+    if split not in known:
+        raise unknown("split", split, known)
+    examples = read(config.data, config.seed)[split]
+    if examples.key != known[split]:
+        what, do = f"the {split} text has changed since this run began", "restore it, or choose another --out"
+        raise FirthError(what, where=run.path, do=do)
+    return examples
+
+
+def _example_line(example: labelled_dataset.Example, predicted: Sequence[tuple[str, float]]) -> str:
+    predictions = ", ".join(f"{label} {probability:.2f}" for label, probability in predicted)
+    return (
+        f"{' '.join(labelled_dataset.labels_of(example))} | {predictions} | {labelled_dataset.describe(example)[:300]}"
+    )

@@ -1,0 +1,207 @@
+"""The folder of a ladder: its settings, the result of each rung, the comparison and the recommendation. No torch."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, fields
+from math import log
+from pathlib import Path
+from typing import Any
+
+import firth
+from firth.config import migrations
+from firth.errors import FirthError
+from firth.runs import atomic_files
+
+FORMAT = 1
+_DAMAGED = "damaged; delete it and give the same command again"
+
+
+@dataclass(frozen=True)
+class Point:
+    """A point of the learning curve: the validation score while a rung is trained."""
+
+    seconds: float
+    tokens: int  # trained on so far
+    bits: float
+    sample: str = ""
+
+
+@dataclass(frozen=True)
+class WorstPassage:
+    """A badly predicted passage: its bits per byte, and its tokens with the surprisal of each."""
+
+    bits: float
+    tokens: tuple[str, ...]
+    token_bits: tuple[float, ...]
+
+
+@dataclass(frozen=True)
+class UnitScores:
+    """The negative log-likelihood of a rung for each unit (document or block) of a held-out split."""
+
+    perplexity: float
+    nats: tuple[float, ...]
+    sizes: tuple[float, ...]  # bytes, or tokens where bytes are not known
+
+    @property
+    def bits(self) -> float:
+        """Bits per byte (or token) over all units."""
+        return sum(self.nats) / log(2) / sum(self.sizes)
+
+
+@dataclass(frozen=True)
+class Result:
+    """The result of one rung."""
+
+    rung: str
+    preset: str
+    parameters: int
+    seconds: float
+    tokens: int  # trained on
+    valid: UnitScores
+    test: UnitScores
+    curve: tuple[Point, ...]
+    samples: tuple[str, ...]
+    worst: tuple[WorstPassage, ...]
+
+
+@dataclass(frozen=True)
+class ConfidenceInterval:
+    """A value and its 95 % bootstrap confidence interval over documents."""
+
+    value: float
+    low: float
+    high: float
+
+
+@dataclass(frozen=True)
+class Row:
+    """A row of the comparison table."""
+
+    rung: str
+    preset: str
+    parameters: int
+    seconds: float
+    tokens_per_second: float
+    tokens: int
+    perplexity: float
+    bits: ConfidenceInterval  # on the test text
+    valid: ConfidenceInterval  # on the validation text
+    behind: ConfidenceInterval  # bits more than the best rung, on the test text
+    valid_behind: ConfidenceInterval  # the same on the validation text
+    sample: str
+
+
+@dataclass(frozen=True)
+class Advice:
+    """The recommended rung, and why."""
+
+    rung: str
+    sentences: tuple[str, ...]
+    command: str  # trains it alone, for longer
+
+
+@dataclass(frozen=True)
+class Ladder:
+    """A finished ladder, as `firth.ladder` returns it."""
+
+    path: Path
+    about: Mapping[str, str]  # text, splits, tokenizer, budget: for a person
+    metric: str  # bits per byte, or per token
+    rows: tuple[Row, ...]
+    advice: Advice
+    floors: Mapping[str, float]  # the entropy of valid and test, where the generating process is known
+    notes: tuple[str, ...]
+    results: tuple[Result, ...]
+
+    @property
+    def report(self) -> Path:
+        """The report page."""
+        return self.path / "report.html"
+
+    @property
+    def recommended(self) -> Path:
+        """The run folder of the recommended rung."""
+        return rung_folder(self.path, self.advice.rung)
+
+    def to_dict(self) -> dict[str, Any]:
+        """The table and the recommendation as JSON values."""
+        values = {f.name: getattr(self, f.name) for f in fields(self) if f.name not in ("results", "path")}
+        rows, advice = [asdict(row) for row in self.rows], asdict(self.advice)
+        return {**values, "path": str(self.path), "report": str(self.report), "rows": rows, "advice": advice}
+
+
+def rung_folder(ladder: Path, rung: str) -> Path:
+    """The run folder of a rung."""
+    return ladder / "rungs" / rung.replace(":", "-")
+
+
+@dataclass(frozen=True)
+class LadderFolder:
+    """The files of a ladder."""
+
+    path: Path
+
+    @property
+    def exists(self) -> bool:
+        """Whether there is a ladder in the folder."""
+        return (self.path / "ladder.json").is_file()
+
+    def read(self) -> dict[str, Any]:
+        """The content of ladder.json."""
+        path = self.path / "ladder.json"
+        values = _read(path)
+        if not isinstance(values, dict) or not isinstance(values.get("settings"), dict):
+            raise FirthError(_DAMAGED, where=path)
+        if values.get("format") != FORMAT:
+            raise FirthError("written by another firth", where=path, do="choose another --out, or upgrade")
+        return values | {"settings": migrations.rename(values["settings"], migrations.LADDER)}
+
+    def write(self, values: Mapping[str, Any]) -> None:
+        """Write ladder.json."""
+        atomic_files.make_folder(self.path)
+        content = {"format": FORMAT, "firth": firth.__version__, **values}
+        atomic_files.replace_file(self.path / "ladder.json", _json(content, indent=2))
+
+    def read_result(self, rung: str) -> Result | None:
+        """The result of a rung, if it is done."""
+        path = self._result_path(rung)
+        if not path.exists():
+            return None
+        try:
+            return _result(_read(path))
+        except (TypeError, KeyError, ValueError):
+            raise FirthError(_DAMAGED, where=path) from None
+
+    def save_result(self, result: Result) -> None:
+        """Save the result of a rung."""
+        path = self._result_path(result.rung)
+        atomic_files.make_folder(path.parent)
+        atomic_files.replace_file(path, _json(asdict(result)))
+
+    def _result_path(self, rung: str) -> Path:
+        return self.path / "results" / f"{rung.replace(':', '-')}.json"
+
+
+def _json(values: Any, indent: int | None = None) -> bytes:
+    return (json.dumps(values, ensure_ascii=False, indent=indent) + "\n").encode("utf-8", "replace")
+
+
+def _read(path: Path) -> Any:
+    try:
+        return json.loads(path.read_bytes())
+    except (OSError, ValueError):
+        raise FirthError(_DAMAGED, where=path) from None
+
+
+def _result(values: dict[str, Any]) -> Result:
+    units = {name: UnitScores(**_tuples(values[name])) for name in ("valid", "test")}
+    curve = tuple(Point(**point) for point in values["curve"])
+    worst = tuple(WorstPassage(**_tuples(entry)) for entry in values["worst"])
+    return Result(**{**values, **units, "curve": curve, "worst": worst, "samples": tuple(values["samples"])})
+
+
+def _tuples(values: Mapping[str, Any]) -> dict[str, Any]:
+    return {key: tuple(value) if isinstance(value, list) else value for key, value in values.items()}

@@ -1,0 +1,305 @@
+"""The tokenizer: text to token ids and back, over the Rust library `tokenizers` and its `tokenizer.json`.
+
+The special tokens are the first entries of the vocabulary and are *not* listed as added tokens, so that the text
+"[END]" is encoded as plain text: here, and by anyone who opens the file with the library alone. Special tokens of a
+foreign file are kept out of plain text by a setting of the library (`encode_special_tokens`) that no file stores.
+"""
+
+from __future__ import annotations
+
+import json
+from array import array
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+from hashlib import sha256
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from firth.config.schema import Tokenizer as Config
+from firth.errors import FirthError
+from firth.tokenizers import components, sentencepiece, special_tokens
+from firth.tokenizers.fast_encoder import build_fast_encoder
+
+if TYPE_CHECKING:
+    import tokenizers
+
+
+@dataclass(frozen=True)
+class Encoding:
+    """The tokens of a text: ids, vocabulary entries, and character offsets in the original text (not normalised)."""
+
+    ids: list[int]
+    tokens: list[str]
+    offsets: list[tuple[int, int]]
+
+
+@dataclass(frozen=True)
+class OovEncoding:
+    """The token ids of a text and its out-of-vocabulary (OOV) spans, as bits per byte needs them."""
+
+    ids: list[int]
+    oov_bytes: bytes  # the original text of all unknown tokens, concatenated
+    oov_count: int
+    lossless: bool  # decoding the ids, with the OOV spans put back, gives the text exactly
+
+
+class Tokenizer:
+    """A tokenizer, immutable: same hash, same ids."""
+
+    def __init__(self, content: str, where: object = "tokenizer") -> None:
+        self._rust, file = _open(content, where)
+        self._content = _compact(content, sort_keys=False)
+        vocabulary = self.vocabulary()
+        self.vocab_size: int = max(vocabulary.values(), default=-1) + 1
+        self.kind: str = components.model_kind(file)
+        self.reversible: bool = components.is_reversible(file)
+        self.special = special_tokens.find_special_tokens(file, vocabulary)
+        self.config = components.infer_config(file)  # None: not a file of ours
+        self._fast_encoder = build_fast_encoder(self.config, self._rust, self.special.unknown)
+        self._special_ids = self.special.ids | {t["id"] for t in file["added_tokens"] if t["special"]}
+
+    # --- training, loading, saving ---
+
+    @classmethod
+    def train(cls, config: Config, documents: Iterable[str]) -> Tokenizer:
+        """Train on documents, or load `config.file` if it is set (the documents are then not read)."""
+        from firth.tokenizers.trainer import train
+
+        if config.file:
+            return cls.load(config.file).with_sentinels(config.sentinels)
+        without = replace(config, vocabulary_size=config.vocabulary_size - config.sentinels)
+        return cls(json.dumps(train(without, documents))).with_sentinels(config.sentinels)
+
+    @classmethod
+    def load(cls, path: str | Path) -> Tokenizer:
+        """Load a `tokenizer.json`, ours or any other program's."""
+        try:
+            content = Path(path).read_text(encoding="utf-8")
+        except OSError as error:
+            raise FirthError(f"cannot read: {error.strerror}", where=path) from None
+        except UnicodeDecodeError:
+            raise _not_a_tokenizer(path) from None
+        return cls(content, path)
+
+    @classmethod
+    def from_json(cls, content: str) -> Tokenizer:
+        """The tokenizer of a `tokenizer.json`'s content; the inverse of `to_json`."""
+        return cls(content)
+
+    def to_json(self) -> str:
+        """The content of its `tokenizer.json`."""
+        return self._content
+
+    def save(self, path: str | Path) -> None:
+        """Write its `tokenizer.json`."""
+        Path(path).write_text(self._content, encoding="utf-8", newline="\n")
+
+    @cached_property
+    def hash(self) -> str:
+        """SHA-256 of the file's content, independent of white space and key order."""
+        return sha256(_compact(self._content, sort_keys=True).encode()).hexdigest()
+
+    def with_special_tokens(self) -> Tokenizer:
+        """The same tokenizer with the special tokens it lacks added at the end of the vocabulary."""
+        return self._with_added(special_tokens.missing_special_tokens(self.special))
+
+    def with_sentinels(self, count: int) -> Tokenizer:
+        """The same tokenizer with this many sentinel tokens, <extra_id_0> the last, as in T5."""
+        names = [f"<extra_id_{number}>" for number in reversed(range(count))]
+        vocabulary = self.vocabulary()
+        return self._with_added([name for name in names if name not in vocabulary])
+
+    def _with_added(self, names: Sequence[str]) -> Tokenizer:
+        from tokenizers import AddedToken
+
+        if not names:
+            return self
+        rust, _ = _open(self._content, "tokenizer")
+        rust.add_special_tokens([AddedToken(name, special=True, normalized=False) for name in names])
+        file = json.loads(rust.to_str())
+        file["model"] = json.loads(self._content)["model"]  # with the entries that the library drops
+        return Tokenizer(json.dumps(file))
+
+    @cached_property
+    def sentinels(self) -> tuple[int, ...]:
+        """The ids of the sentinel tokens <extra_id_0>, <extra_id_1>, …; no text is encoded as one."""
+        return special_tokens.sentinel_ids(self.vocabulary())
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return Tokenizer, (self._content,)
+
+    # --- text to ids ---
+
+    def encode(self, text: str) -> list[int]:
+        """The token ids of the text; no special tokens are added."""
+        return self.encode_batch([text])[0]
+
+    def encode_batch(self, texts: Sequence[str]) -> list[list[int]]:
+        """The token ids of each text; no special tokens are added."""
+        if self._fast_encoder is None:
+            return [encoding.ids for encoding in self._encode_ids(texts)]
+        try:
+            batch = [self._fast_encoder(text) for text in texts]
+        except (TypeError, AttributeError, UnicodeEncodeError):
+            raise _not_text(texts) from None
+        remaining = [n for n, ids in enumerate(batch) if ids is None]
+        for n, encoding in zip(remaining, self._encode_ids([texts[n] for n in remaining]), strict=True):
+            batch[n] = encoding.ids
+        return batch
+
+    def encode_flat(self, texts: Sequence[str]) -> tuple[array[int], array[int]]:
+        """The token ids of all texts in one array of unsigned 32-bit integers, and the length of each text."""
+        flat, lengths = array("I"), array("I")
+        for ids in self.encode_batch(texts):
+            flat.extend(ids)
+            lengths.append(len(ids))
+        return flat, lengths
+
+    def encode_with_offsets(self, text: str) -> Encoding:
+        """The tokens of the text with their vocabulary entries and character offsets."""
+        encoding = self._encode_offsets([text])[0]
+        ids = encoding.ids
+        return Encoding(ids, [self.id_to_token(i) for i in ids], self._offsets(text, encoding))
+
+    def _encode_ids(self, texts: Sequence[str]) -> list[tokenizers.Encoding]:
+        try:
+            return self._rust.encode_batch_fast(texts, add_special_tokens=False)
+        except TypeError:
+            raise _not_text(texts) from None
+
+    def _encode_offsets(self, texts: Sequence[str]) -> list[tokenizers.Encoding]:
+        """With offsets, which cost time."""
+        try:
+            return self._rust.encode_batch(texts, add_special_tokens=False)
+        except TypeError:
+            raise _not_text(texts) from None
+
+    # --- ids to text ---
+
+    def decode(self, ids: Sequence[int], *, skip_special_tokens: bool = True) -> str:
+        """The text of the token ids."""
+        shown = [i for i in ids if i not in self._special_ids] if skip_special_tokens else list(ids)
+        return self._rust.decode(shown, skip_special_tokens=False)
+
+    def id_to_token(self, id: int) -> str:
+        """The vocabulary entry with this id."""
+        token = self._token_by_id.get(id)
+        if token is None:
+            raise FirthError(f"no token has the id {id}", do=f"the vocabulary size is {self.vocab_size}")
+        return token
+
+    @cached_property
+    def _token_by_id(self) -> dict[int, str]:
+        return {i: token for token, i in self.vocabulary().items()}
+
+    def token_to_id(self, token: str) -> int | None:
+        """The id of a vocabulary entry; None if there is none."""
+        return self._rust.token_to_id(token)
+
+    def pre_tokenize(self, text: str) -> list[str]:
+        """The pre-tokens of a text after normalisation, which no token crosses, spelled as in the vocabulary."""
+        rust = self._rust
+        normalised = text if rust.normalizer is None else rust.normalizer.normalize_str(text)
+        if rust.pre_tokenizer is None:
+            return [normalised] if normalised else []
+        return [pretoken for pretoken, _ in rust.pre_tokenizer.pre_tokenize_str(normalised)]
+
+    def encode_pretoken(self, pretoken: str) -> list[int]:
+        """The token ids of one pre-token, spelled as in the vocabulary: without normalisation and pre-tokenisation."""
+        return [token.id for token in self._rust.model.tokenize(pretoken)]
+
+    def vocabulary(self) -> dict[str, int]:
+        """All tokens and their ids, in the order of the ids."""
+        return dict(sorted(self._rust.get_vocab(with_added_tokens=True).items(), key=lambda item: item[1]))
+
+    # --- out-of-vocabulary text ---
+
+    def oov_spans(self, text: str) -> list[str]:
+        """The out-of-vocabulary spans of the text, one for each unknown token."""
+        encoding = self._encode_offsets([text])[0]
+        return [span for span in self._unknown_text(text, encoding) if span is not None]
+
+    def lossless(self, text: str) -> bool:
+        """Whether decoding, with the out-of-vocabulary spans put back, gives the text exactly."""
+        return self.encode_with_oov(text).lossless
+
+    def encode_with_oov(self, text: str) -> OovEncoding:
+        """The token ids of the text and its out-of-vocabulary spans."""
+        return self.encode_batch_with_oov([text])[0]
+
+    def encode_batch_with_oov(self, texts: Sequence[str]) -> list[OovEncoding]:
+        """The token ids and the out-of-vocabulary spans of each text."""
+        if self.reversible:
+            return [OovEncoding(ids, b"", 0, True) for ids in self.encode_batch(texts)]
+        return [self._with_oov(*pair) for pair in zip(texts, self._encode_offsets(texts), strict=True)]
+
+    def _with_oov(self, text: str, encoding: tokenizers.Encoding) -> OovEncoding:
+        ids, unknown = encoding.ids, self.special.unknown
+        if unknown not in ids:
+            return OovEncoding(ids, b"", 0, self._rust.decode(ids, skip_special_tokens=False) == text)
+        spans = self._unknown_text(text, encoding)
+        tokens = [self.id_to_token(i) if span is None else span for i, span in zip(ids, spans, strict=True)]
+        decoder = self._rust.decoder
+        decoded = " ".join(tokens) if decoder is None else decoder.decode(tokens)
+        oov = [span.encode() for span in spans if span is not None]
+        return OovEncoding(ids, b"".join(oov), len(oov), decoded == text)
+
+    def _unknown_text(self, text: str, encoding: tokenizers.Encoding) -> list[str | None]:
+        """For each token the text it covers if it is the unknown token, else None."""
+        unknown, offsets = self.special.unknown, self._offsets(text, encoding)
+        return [text[a:b] if i == unknown else None for i, (a, b) in zip(encoding.ids, offsets, strict=True)]
+
+    def _offsets(self, text: str, encoding: tokenizers.Encoding) -> list[tuple[int, int]]:
+        return encoding.offsets if self._rust.normalizer is None else _extend_offsets(text, encoding.offsets)
+
+
+def _extend_offsets(text: str, offsets: list[tuple[int, int]]) -> list[tuple[int, int]]:
+    """Offsets that also cover characters which normalisation merged into the one before; the library omits them."""
+    extended: list[tuple[int, int]] = []
+    previous, next_start = (-1, -1), len(text)
+    for a, b in reversed(offsets):
+        if (a, b) == previous:  # several tokens of one character
+            extended.append(extended[-1])
+            continue
+        previous, end = (a, b), b
+        while end < next_start and not text[end].isspace():
+            end += 1
+        extended.append((a, end))
+        next_start = a
+    return extended[::-1]
+
+
+def _open(content: str, where: object) -> tuple[tokenizers.Tokenizer, dict[str, Any]]:
+    """The library's tokenizer, and the file as the library rewrites it: all fields, whatever version wrote it."""
+    from tokenizers import Tokenizer as Rust
+
+    try:
+        rust = Rust.from_str(content)
+    except Exception:  # the library raises nothing narrower
+        raise _not_a_tokenizer(where) from None
+    rust.no_truncation()
+    rust.no_padding()
+    rust.encode_special_tokens = True  # plain text is never encoded as a special token, not even a foreign one
+    file, model = json.loads(rust.to_str()), json.loads(content)["model"].get(sentencepiece.MODEL_KEY)
+    if model is None:
+        return rust, file
+    return sentencepiece.SentencePieceBackend(rust, sentencepiece.from_json(model, where), where), file
+
+
+def _compact(content: str, *, sort_keys: bool) -> str:
+    return json.dumps(json.loads(content), ensure_ascii=False, separators=(",", ":"), sort_keys=sort_keys)
+
+
+def _not_a_tokenizer(where: object) -> FirthError:
+    return FirthError("not a tokenizer file", where=where, do="give a tokenizer.json")
+
+
+def _not_text(texts: Sequence[str]) -> FirthError:
+    """The error for texts that are not valid Unicode strings: Python allows lone surrogates, the library does not."""
+    for number, text in enumerate(texts):
+        if not isinstance(text, str):
+            return FirthError(f"text {number} is a {type(text).__name__}, not a string")
+        if any("\ud800" <= character <= "\udfff" for character in text):
+            return FirthError(f"text {number} is not valid Unicode", do="read it with errors='replace'")
+    return FirthError("the texts must be a list of strings")

@@ -1,0 +1,181 @@
+"""Optimizers: SGD with momentum, Adam, AdamW and Adagrad, with gradient clipping and decoupled weight decay.
+
+The functional API of torch.optim (`torch.optim.adam.adam`, …) with fused kernels. Its optimizer classes would import
+the compiler (a second), keep their state by number instead of name, and need a pass of its own for clipping.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterable, Mapping
+
+import torch
+from torch import Tensor, nn
+
+from firth.config import schema
+
+# The state of each parameter, by optimizer; in torch.optim: momentum_buffer, exp_avg, exp_avg_sq, sum.
+SLOTS = {"sgd": ("momentum",), "adam": ("mean", "square"), "adamw": ("mean", "square"), "adagrad": ("square",)}
+
+
+class Optimizer:
+    """Clips the gradient norm, decays the matrices (decoupled from the gradient, for every optimizer), and steps."""
+
+    def __init__(self, config: schema.Optimizer, parameters: Iterable[tuple[str, nn.Parameter]]) -> None:
+        """`parameters` are named, each tensor once, as `module.named_parameters()` gives them."""
+        self.config = config
+        self.parameters = {name: parameter for name, parameter in parameters if parameter.requires_grad}
+        self.slots = () if config.name == "sgd" and not config.momentum else SLOTS[config.name]
+        self.state = {slot: {name: torch.zeros_like(p) for name, p in self.parameters.items()} for slot in self.slots}
+        self.steps = 0
+        self._step_counts = torch.zeros(len(self.parameters))
+        self._step_tensors = list(self._step_counts.unbind())  # views, a scalar for each parameter
+
+    def zero_grad(self) -> None:
+        """Set the gradients to None."""
+        for parameter in self.parameters.values():
+            parameter.grad = None
+
+    @torch.no_grad()
+    def step(self, learning_rate: float) -> float:
+        """Take one step and return the gradient norm before clipping; change nothing if that is not finite."""
+        trained = {name: parameter for name, parameter in self.parameters.items() if parameter.grad is not None}
+        weights, gradients = list(trained.values()), [parameter.grad for parameter in trained.values()]
+        norm = _gradient_norm(gradients)
+        if not math.isfinite(norm):
+            return norm
+        clip = min(1.0, self.config.gradient_clip / norm) if self.config.gradient_clip and norm else 1.0
+        if self.config.weight_decay:
+            for weight in weights:
+                if weight.ndim >= 2:
+                    weight.mul_(1 - learning_rate * self.config.weight_decay)
+        self.steps += 1
+        state = [[self.state[slot][name] for name in trained] for slot in self.slots]
+        _UPDATES[self.config.name](self, weights, gradients, state, learning_rate, clip)
+        # fused kernels leave the version counters as they are, by which `nn.linear` knows that a matrix has changed
+        torch.autograd.graph.increment_version(weights)
+        return norm
+
+    def steps_before(self, count: int) -> list[Tensor]:
+        """The number of steps before this one, a scalar for each of `count` weights; torch.optim adds 1 in place."""
+        self._step_counts.fill_(self.steps - 1)
+        return self._step_tensors[:count]
+
+    def state_dict(self) -> dict[str, Tensor]:
+        """The state: "slot.parameter" -> tensor, and the number of steps."""
+        tensors = {f"{slot}.{name}": tensor for slot, held in self.state.items() for name, tensor in held.items()}
+        return {**tensors, "steps": torch.tensor(self.steps)}
+
+    def load_state_dict(self, tensors: Mapping[str, Tensor]) -> None:
+        """Restore what `state_dict` returned; other names are an error."""
+        if set(tensors) != set(self.state_dict()):
+            differing = ", ".join(sorted(set(tensors) ^ set(self.state_dict())))
+            raise ValueError(f"not the state of this optimizer: {differing}")
+        self.steps = int(tensors["steps"])
+        for slot, held in self.state.items():
+            for name, tensor in held.items():
+                tensor.copy_(tensors[f"{slot}.{name}"])
+
+
+def _gradient_norm(gradients: list[Tensor]) -> float:
+    """The norm of all gradients together. A dot product is faster than torch's norm, and nearer to the true value."""
+    if not gradients:
+        return 0.0
+    flat = [gradient.flatten() for gradient in gradients]
+    return math.sqrt(sum(torch.stack(list(map(torch.dot, flat, flat))).tolist()))
+
+
+# --- updates: fused kernels divide the gradients by `grad_scale` as they read them, which saves a pass for clipping ---
+
+
+def _grad_scale(clip: float) -> Tensor | None:
+    return torch.tensor(1.0 / clip) if clip < 1.0 else None
+
+
+def _sgd(
+    optimizer: Optimizer,
+    weights: list[Tensor],
+    gradients: list[Tensor],
+    state: list[list[Tensor]],
+    learning_rate: float,
+    clip: float,
+) -> None:
+    """Stochastic gradient descent, with momentum if it is configured."""
+    from torch.optim.sgd import sgd
+
+    if not state:
+        for weight, gradient in zip(weights, gradients, strict=True):
+            weight.add_(gradient, alpha=-learning_rate * clip)
+        return
+    sgd(
+        weights,
+        gradients,
+        *state,
+        fused=True,
+        grad_scale=_grad_scale(clip),
+        weight_decay=0.0,
+        momentum=optimizer.config.momentum,
+        lr=learning_rate,
+        dampening=0.0,
+        nesterov=False,
+        maximize=False,
+    )
+
+
+def _adam(
+    optimizer: Optimizer,
+    weights: list[Tensor],
+    gradients: list[Tensor],
+    state: list[list[Tensor]],
+    learning_rate: float,
+    clip: float,
+) -> None:
+    """Adam (Kingma and Ba 2015); with decoupled weight decay it is AdamW (Loshchilov and Hutter 2019)."""
+    from torch.optim.adam import adam
+
+    beta1, beta2 = optimizer.config.betas
+    adam(
+        weights,
+        gradients,
+        *state,
+        [],
+        optimizer.steps_before(len(weights)),
+        fused=True,
+        grad_scale=_grad_scale(clip),
+        amsgrad=False,
+        beta1=beta1,
+        beta2=beta2,
+        lr=learning_rate,
+        weight_decay=0.0,
+        eps=optimizer.config.epsilon,
+        maximize=False,
+    )
+
+
+def _adagrad(
+    optimizer: Optimizer,
+    weights: list[Tensor],
+    gradients: list[Tensor],
+    state: list[list[Tensor]],
+    learning_rate: float,
+    clip: float,
+) -> None:
+    """Adagrad (Duchi et al. 2011)."""
+    from torch.optim.adagrad import adagrad
+
+    adagrad(
+        weights,
+        gradients,
+        *state,
+        optimizer.steps_before(len(weights)),
+        fused=True,
+        grad_scale=_grad_scale(clip),
+        lr=learning_rate,
+        weight_decay=0.0,
+        lr_decay=0.0,
+        eps=optimizer.config.epsilon,
+        maximize=False,
+    )
+
+
+_UPDATES: dict[str, Callable[..., None]] = {"sgd": _sgd, "adam": _adam, "adamw": _adam, "adagrad": _adagrad}

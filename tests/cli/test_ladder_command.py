@@ -1,0 +1,82 @@
+"""`firth ladder` on the command line."""
+
+from __future__ import annotations
+
+import json
+import signal
+
+import pytest
+from cli_samples import assert_done, assert_refused
+
+from firth.ladder import climb
+from firth.training.guard import Interrupted
+
+TEXT = "".join(f"{n} men walk to the old mill and {n + 1} come back from there.\n\n" for n in range(200))
+WORDS = ["--rungs", "1-gram,3-gram", "--tokenizer", "byte"]
+
+
+@pytest.fixture(scope="module")
+def walks(tmp_path_factory):
+    """A text file."""
+    path = tmp_path_factory.mktemp("text") / "walks.txt"
+    path.write_text(TEXT)
+    return path
+
+
+def test_the_table_the_advice_and_where_things_are(command, walks, tmp_path):
+    out = tmp_path / "out"
+    found = assert_done(command("ladder", "--text", walks, *WORDS, "--out", out))
+    head, first, second = found.out.splitlines()[:3]
+    assert head.split()[:7] == ["rung", "parameters", "seconds", "tokens/s", "tokens", "perplexity", "bits"]
+    assert {first.split()[0], second.split()[0]} == {"1-gram", "*"}
+    for text in ("Use 3-gram", f"firth train ngram-lm --text {walks}", f"{out}/rungs/3-gram", f"{out}/report.html"):
+        assert text in found.out
+    assert "1/2 1-gram" in found.err and "on validation text" in found.err and found.err.count("reading") == 1
+
+
+def test_as_json_and_quietly_and_again(command, walks, tmp_path):
+    out = tmp_path / "out"
+    found = assert_done(command("ladder", "--text", walks, *WORDS, "--out", out, "--json"))
+    told = json.loads(found.out)
+    assert found.err == "" and [row["rung"] for row in told["rows"]] == ["1-gram", "3-gram"]
+    row = told["rows"][1]
+    assert row["bits"]["low"] <= row["bits"]["value"] <= row["bits"]["high"] and row["sample"]
+    assert told["advice"]["rung"] == "3-gram" and told["metric"] == "bits per byte"
+    again = assert_done(command("ladder", "--out", out, "--quiet"))
+    assert again.err == "" and "Use 3-gram" in again.out
+
+
+@pytest.mark.parametrize(
+    "words, said",
+    [
+        (["--rungs", "5-gramm"], "did you mean '5-gram'"),
+        (["--budget", "2 minutes"], "write 90s, 2m"),
+        (["--text", "nowhere.txt"], "nowhere.txt"),
+        (["--vocab-size", "many"], "--vocab-size"),
+        (["--tokenizer", "letters"], "tokenizer"),
+    ],
+)
+def test_bad_words_are_one_line(command, tmp_path, words, said):
+    out = tmp_path / "out"
+    assert_refused(command("ladder", *words, "--out", out), said)
+    assert not out.exists()
+
+
+def test_another_ladder_in_the_folder_is_refused(command, walks, tmp_path):
+    out = tmp_path / "out"
+    assert_done(command("ladder", "--text", walks, *WORDS, "--out", out, "--quiet"))
+    words = ["ladder", "--text", walks, *WORDS, "--seed", "5", "--out", out]
+    assert_refused(command(*words), out, f"firth ladder --out {out}")
+
+
+@pytest.mark.parametrize("stop, code", [(Interrupted(signal.SIGTERM, 7, "x"), 143), (KeyboardInterrupt(), 130)])
+def test_stopped_it_says_how_to_go_on(command, tmp_path, monkeypatch, stop, code):
+    def stopped(*_, **__):
+        raise stop
+
+    monkeypatch.setattr(climb, "train_rungs", stopped)
+    found = command("ladder", "--out", tmp_path / "my out")
+    assert found.code == code and found.out == ""
+    assert found.err == f"firth: stopped; resume with: firth ladder '--out={tmp_path / 'my out'}'\n"
+    monkeypatch.chdir(tmp_path)
+    assert command("ladder", "--text", "world:30").err.endswith("firth ladder --text=world:30\n")

@@ -1,0 +1,14 @@
+"""Many small indexes are made here; none of them has to survive a power cut."""
+
+from __future__ import annotations
+
+import pytest
+
+from firth.runs import atomic_files
+
+
+@pytest.fixture(scope="session", autouse=True)
+def unsynced():
+    with pytest.MonkeyPatch.context() as patched:
+        patched.setattr(atomic_files, "sync", lambda descriptor: None)
+        yield
