@@ -34,7 +34,16 @@ SETTINGS = {
     "train.schedule.warmup_steps": 10,
 }
 SMALL = {f"backbone.{part}.width": 32 for part in ("encoder", "decoder")}
-TRANSFORMER = {**SETTINGS, **SMALL, "backbone.encoder.heads": 2, "backbone.decoder.heads": 2}
+TRANSFORMER = {
+    **SETTINGS,
+    **SMALL,
+    "backbone.encoder.heads": 2,
+    "backbone.decoder.heads": 2,
+    "train.budget": "400 steps",
+    "train.evaluate_every": 200,
+    "train.checkpoint_every": 200,
+    "train.optimizer.learning_rate": 0.005,  # at 0.01 it depends on the seed and the processor whether it learns
+}
 
 
 def lines(pairs=PAIRS):
