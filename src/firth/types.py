@@ -1,18 +1,26 @@
-"""The types that cross folder borders: batches, targets, decoding states, terms of the loss, steppers. NumPy arrays
-until `Batch.to(device)`; no torch at import."""
+"""The types that cross folder borders: batches, targets, decoding states, terms of the loss, steppers.
+
+Batches hold NumPy arrays until `Batch.to(device)`: a collator's is a `Batch[np.ndarray]`, a network's a
+`Batch[Tensor]`, or `Batch` for short. No torch at import."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, fields, replace
-from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
+from typing import TYPE_CHECKING, Any, Generic, NamedTuple, Protocol
 
 if TYPE_CHECKING:
     import numpy as np
     import torch
     from torch import Tensor
+    from typing_extensions import TypeVar
 
-    Array = np.ndarray | Tensor
+    Array = TypeVar("Array", np.ndarray, Tensor, default=Tensor)
+    NewArray = TypeVar("NewArray", np.ndarray, Tensor)
+else:
+    from typing import TypeVar
+
+    Array = TypeVar("Array")
 
 
 @dataclass(frozen=True)
@@ -31,7 +39,7 @@ def _map_arrays(value: Any, function: Callable[[Any], Any]) -> Any:
 
 
 @dataclass(frozen=True)
-class Tokens:
+class Tokens(Generic[Array]):
     """A batch of token sequences, right-padded; each array is (batch, time)."""
 
     ids: Array
@@ -48,7 +56,7 @@ class Tokens:
     @property
     def batch_size(self) -> int:
         """The number of sequences."""
-        return self.ids.shape[0]
+        return len(self.ids)
 
     @property
     def count(self) -> int:
@@ -57,7 +65,7 @@ class Tokens:
 
 
 @dataclass(frozen=True)
-class Pixels:
+class Pixels(Generic[Array]):
     """A batch of images."""
 
     values: Array  # (batch, channels, y, x), 0 to 1
@@ -65,7 +73,7 @@ class Pixels:
     @property
     def batch_size(self) -> int:
         """The number of images."""
-        return self.values.shape[0]
+        return len(self.values)
 
     @property
     def count(self) -> int:
@@ -74,7 +82,7 @@ class Pixels:
 
 
 @dataclass(frozen=True)
-class Target:
+class Target(Generic[Array]):
     """What is predicted, with weights that are known before the forward pass; so are the counts of the loss."""
 
     values: Array
@@ -83,31 +91,37 @@ class Target:
 
 
 @dataclass(frozen=True)
-class Batch:
+class Batch(Generic[Array]):
     """Input streams by name, targets by name, and the position in the data."""
 
-    streams: Mapping[str, Tokens | Pixels]
-    targets: Mapping[str, Target]
+    streams: Mapping[str, Tokens[Array] | Pixels[Array]]
+    targets: Mapping[str, Target[Array]]
     cursor: Cursor = Cursor()
     reset_state: bool = True  # False: sequence i continues sequence i of the previous batch (truncated BPTT)
 
-    def map(self, function: Callable[[Any], Any]) -> Batch:
+    def tokens(self, name: str) -> Tokens[Array]:
+        """The stream of this name, which is of tokens."""
+        stream = self.streams[name]
+        assert isinstance(stream, Tokens)
+        return stream
+
+    def map(self, function: Callable[[Array], NewArray]) -> Batch[NewArray]:
         """The same batch with `function` applied to every array."""
         streams = {name: _map_arrays(stream, function) for name, stream in self.streams.items()}
         targets = {name: _map_arrays(target, function) for name, target in self.targets.items()}
-        return replace(self, streams=streams, targets=targets)
+        return Batch(streams, targets, self.cursor, self.reset_state)
 
-    def to(self, device: torch.device | str = "cpu") -> Batch:
+    def to(self, device: torch.device | str = "cpu") -> Batch[Tensor]:
         """The same batch as torch tensors."""
         import torch
 
         return self.map(lambda array: torch.as_tensor(array).to(device))
 
-    def slice_batch(self, start: int, stop: int) -> Batch:
+    def slice_batch(self, start: int, stop: int) -> Batch[Array]:
         """The sequences `start` to `stop`: a micro-batch, or one rank's part."""
         return self.map(lambda array: array[start:stop])
 
-    def slice_time(self, start: int, stop: int) -> Batch:
+    def slice_time(self, start: int, stop: int) -> Batch[Array]:
         """The time steps `start` to `stop`."""
         return self.map(lambda array: array[:, start:stop])
 
@@ -162,7 +176,8 @@ class Encoded(NamedTuple):
     alignment: Tensor | None = None  # attention weights over the source (batch, time, source)
 
 
-class Term(NamedTuple):
+@dataclass(frozen=True)
+class Term:
     """A term of the loss with separate sum and count, so that the mean over micro-batches and ranks is exact."""
 
     name: str

@@ -140,7 +140,7 @@ def test_the_guard_rolls_back_and_halves_the_learning_rate(tmp_path):
             self.steps += 1
             if self.steps == 5 and not self.done:
                 self.done = True
-                terms = [term._replace(sum=term.sum * math.nan) for term in terms]
+                terms = [replace(term, sum=term.sum * math.nan) for term in terms]
             return terms, state
 
     recorder = Recorder()
@@ -165,7 +165,7 @@ def test_the_guard_gives_up_with_one_line(tmp_path):
 
         def forward(self, batch, state=None):
             terms, state = self.system(batch, state)
-            return [term._replace(sum=term.sum * math.inf) for term in terms], state
+            return [replace(term, sum=term.sum * math.inf) for term in terms], state
 
     with pytest.raises(FirthError, match=r"the loss is not a number at step 1.*lower train.optimizer.learning_rate"):
         trained(tmp_path / "run", system=Hopeless(build(CONFIG, 40)))

@@ -278,7 +278,7 @@ def sum_terms(system: System, batches: Batches, limit: int = 0) -> dict[str, Ter
         terms, state = system(batch.to("cpu"), None if batch.reset_state else state)
         for term in terms:
             before = totals.get(term.name, Term(term.name, 0.0, 0.0))
-            totals[term.name] = term._replace(sum=before.sum + float(term.sum), count=before.count + term.count)
+            totals[term.name] = replace(term, sum=before.sum + float(term.sum), count=before.count + term.count)
     return totals
 
 
