@@ -1,18 +1,47 @@
 """firth: every model family of the language-modelling textbook, on your own text, on one machine."""
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 __version__ = "0.2.0"
-__all__ = ["FirthError", "Tokenizer", "load", "plan", "resume", "run_ladder", "train"]
+__all__ = [
+    "FirthError",
+    "Score",
+    "Tokenizer",
+    "WordVectors",
+    "export_model",
+    "import_model",
+    "load",
+    "load_vectors",
+    "plan",
+    "resolve_config",
+    "resume",
+    "run_ladder",
+    "train",
+]
+
+if TYPE_CHECKING:
+    from firth.api import export_model, import_model, load, plan, resolve_config, resume, train
+    from firth.embeddings.loading import load_vectors
+    from firth.embeddings.word_vectors import WordVectors
+    from firth.errors import FirthError
+    from firth.ladder.climb import run_ladder
+    from firth.metrics.score import Score
+    from firth.tokenizers.tokenizer import Tokenizer
 
 # Resolved on first use, so that `import firth` brings in neither torch nor NumPy.
 _HOMES = {
     "FirthError": "firth.errors",
+    "Score": "firth.metrics.score",
     "Tokenizer": "firth.tokenizers.tokenizer",
-    "run_ladder": "firth.ladder.climb",
+    "WordVectors": "firth.embeddings.word_vectors",
+    "export_model": "firth.api",
+    "import_model": "firth.api",
     "load": "firth.api",
+    "load_vectors": "firth.embeddings.loading",
     "plan": "firth.api",
+    "resolve_config": "firth.api",
     "resume": "firth.api",
+    "run_ladder": "firth.ladder.climb",
     "train": "firth.api",
 }
 
@@ -23,3 +52,7 @@ def __getattr__(name: str) -> Any:
     import importlib
 
     return getattr(importlib.import_module(_HOMES[name]), name)
+
+
+def __dir__() -> list[str]:
+    return [*__all__, "__version__"]

@@ -9,7 +9,7 @@ import pytest
 
 from firth.config.schema import Text
 from firth.datasets import sets
-from firth.embeddings.loading import open_vectors
+from firth.embeddings.loading import load_vectors
 from firth.embeddings.search import build_index, extract_terms
 from firth.embeddings.search_documents import join_collection, read_collection, read_documents
 from firth.embeddings.subwords import Subwords
@@ -32,23 +32,23 @@ def test_files_and_runs_open_alike(tmp_path, place):
         STORE.save(make_run(tmp_path / place) / "model.safetensors")
     else:
         STORE.save(tmp_path / place, "projector" if place == "projector" else "")
-    found = open_vectors(tmp_path / place)
+    found = load_vectors(tmp_path / place)
     assert list(found.words) == list("abcd") and np.array_equal(found.vectors, ROWS)
 
 
 def test_what_is_no_vectors_says_so(tmp_path):
     (tmp_path / "empty").mkdir()
     with pytest.raises(FirthError, match="no word vectors in this folder; give a file of word vectors"):
-        open_vectors(tmp_path / "empty")
+        load_vectors(tmp_path / "empty")
     with pytest.raises(FirthError, match=r"a run of another kind \(neural\), which has no word vectors"):
-        open_vectors(make_run(tmp_path / "other", "neural"))
+        load_vectors(make_run(tmp_path / "other", "neural"))
     with pytest.raises(FirthError, match="this run has no vectors yet"):
-        open_vectors(make_run(tmp_path / "young"))
+        load_vectors(make_run(tmp_path / "young"))
     (tmp_path / "young" / "config.json").write_text("{")
     with pytest.raises(FirthError, match=r"config\.json: damaged"):
-        open_vectors(tmp_path / "young")
+        load_vectors(tmp_path / "young")
     with pytest.raises(FirthError, match="no such file or folder"):
-        open_vectors(tmp_path / "none.bin")
+        load_vectors(tmp_path / "none.bin")
 
 
 def test_the_most_frequent_alone():

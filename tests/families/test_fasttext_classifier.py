@@ -14,7 +14,7 @@ import firth
 from firth.api import resolve_config
 from firth.datasets.records import Labelled
 from firth.datasets.sets import find
-from firth.embeddings.loading import open_vectors
+from firth.embeddings.loading import load_vectors
 from firth.errors import FirthError
 from firth.runs.progress import Quiet
 from firth.training.guard import Interrupted
@@ -149,7 +149,7 @@ def test_fasttext_loads_what_it_exports(model, tmp_path):
 
 
 def test_its_words_are_vectors_like_any(model):
-    vectors = open_vectors(model.run.path)
+    vectors = load_vectors(model.run.path)
     assert np.array_equal(vectors.vectors, model.vectors.vectors) and vectors.width == 8
     assert vectors.similarity("lovely", "fine") > vectors.similarity("lovely", "awful")
 

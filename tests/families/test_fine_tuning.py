@@ -143,7 +143,7 @@ def test_a_classifier_is_initialised_from_a_pre_trained_run(folder, preset):
         "lr": 1e-9,
         "settings": {"train.checkpoint_every": 1000},
     }
-    model = firth.train("classifier:base", text=rows, out=folder / f"from-{kind}", **options)
+    model = firth.train("bert-classifier:base", text=rows, out=folder / f"from-{kind}", **options)
     expected = ("last", "cls-last") if kind == "transformer-lm" else ("first", "cls-first")
     assert (model.config.head.pooling, model.config.batching.layout) == expected
     assert model.tokenizer.hash == pretrained.tokenizer.hash and model.config.backbone.width == 16
@@ -246,7 +246,7 @@ def test_sentence_transformers_gives_the_same_vectors(encoder, folder):
     np.testing.assert_allclose(encoder.embed(texts), theirs, atol=1e-5)
 
 
-@pytest.mark.parametrize("name", ["classifier", "gpt-classifier", "sentence-encoder", "simcse"])
+@pytest.mark.parametrize("name", ["bert-classifier", "gpt-classifier", "sentence-encoder", "simcse"])
 def test_every_size_of_a_preset_fits_together(name):
     """Built without memory, so that large ones cost nothing."""
     sizes = PRESETS[name].sizes

@@ -5,9 +5,11 @@ from itertools import product
 
 import numpy as np
 import pytest
+from typer.testing import CliRunner
 
 import firth
 from firth import api
+from firth.cli.main import app
 from firth.datasets.records import Pair
 from firth.errors import FirthError
 from firth.models.build import build
@@ -69,6 +71,16 @@ def test_it_learns_to_translate_and_is_the_same_again(model):
     assert {score.name: score.value for score in again.evaluate()} == scores
     texts = [left for left, _ in PAIRS[:9]]
     assert again.translate(texts, beam=3) == model.translate(texts, beam=3)
+
+
+def test_two_parallel_files_are_evaluated_on_the_command_line(model, tmp_path):
+    for name, side in (("source", 0), ("target", 1)):
+        (tmp_path / name).write_text("\n".join(pair[side] for pair in PAIRS[:20]) + "\n", encoding="utf-8")
+    files = ["--source", str(tmp_path / "source"), "--target", str(tmp_path / "target")]
+    result = CliRunner().invoke(app, ["eval", str(model.run.path), *files])
+    assert result.exit_code == 0, result.output
+    (bleu,) = [score.value for score in model.evaluate(PAIRS[:20]) if score.name == "BLEU"]
+    assert f"{bleu:.4f}" in result.output
 
 
 def test_translations_do_not_depend_on_the_batch(model):

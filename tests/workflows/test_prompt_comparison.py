@@ -27,7 +27,7 @@ def bert(tmp_path_factory):
 
 
 def test_a_causal_language_model_predicts_the_next_token(world):
-    probabilities = np.exp(world.gap(A))
+    probabilities = np.exp(world.prompt_log_probs(A))
     assert probabilities.shape == (world.tokenizer.vocab_size,) and probabilities.sum() == pytest.approx(1.0, abs=1e-4)
     best = world.next_tokens(A, 5)
     assert sorted(probabilities)[:-6:-1] == pytest.approx([each.probability for each in best])
@@ -36,7 +36,7 @@ def test_a_causal_language_model_predicts_the_next_token(world):
 
 
 def test_a_masked_language_model_predicts_its_mask(bert):
-    probabilities = np.exp(bert.gap("The man sees the [MASK]."))
+    probabilities = np.exp(bert.prompt_log_probs("The man sees the [MASK]."))
     assert probabilities.sum() == pytest.approx(1.0, abs=1e-4)
     (best,) = bert.fill("The man sees the [MASK].", 5)
     assert sorted(probabilities)[:-6:-1] == pytest.approx([each.probability for each in best])
@@ -53,7 +53,7 @@ def test_a_text_must_have_one_mask(bert, text, message):
 
 
 def test_the_words_are_the_most_probable_of_each_prompt(world):
-    comparison, logprobs = compare_prompts(world, A, B, top_k=8), [world.gap(A), world.gap(B)]
+    comparison, logprobs = compare_prompts(world, A, B, top_k=8), [world.prompt_log_probs(A), world.prompt_log_probs(B)]
     excluded = world.tokenizer.special.ids - {world.tokenizer.special.end}
     candidates = [n for n in range(world.tokenizer.vocab_size) if n not in excluded]
     best = {n for each in logprobs for n in sorted(candidates, key=lambda n: -each[n])[:8]}

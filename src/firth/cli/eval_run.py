@@ -60,7 +60,7 @@ def _read_pairs(model: Any, source: str | None, target: str | None) -> list[Any]
         do = "give one text with --text"
         raise FirthError("not a sequence-to-sequence model", where="--source and --target", do=do)
     files = [(path,) if path else () for path in (source, target)]
-    return list(read_parallel(*files, "eval", model.config.data.empty))
+    return list(read_parallel(*files, "eval", model.config.data.empty_pairs))
 
 
 def run(
@@ -80,6 +80,10 @@ def run(
     count: Annotated[int | None, typer.Option(help="Results per input: texts, neighbours, labels.", min=1)] = None,
     threshold: Annotated[float | None, typer.Option(help="Minimum probability of a label.")] = None,
     embed: Annotated[bool | None, typer.Option("--embed", help="Print the vector of the input.")] = None,
+    next_sentence: Annotated[
+        str | None,
+        typer.Option(metavar="FIRST", help="Print the probability that the input continues this text (NSP)."),
+    ] = None,
     word: Annotated[str | None, typer.Option(help="Print the translations of this word.")] = None,
     temperature: Annotated[float | None, typer.Option(help="Sampling temperature; 0: greedy.")] = None,
     top_k: Annotated[int | None, typer.Option(help="Sample from the k most probable tokens.")] = None,
@@ -101,7 +105,7 @@ def run(
     named = {"score": score, "prefix": prefix, "max_length": max_length, "count": count, "temperature": temperature}
     named |= {"top_k": top_k, "top_p": top_p, "seed": seed, "threshold": threshold, "complete": complete}
     named |= {"word": word, "embed": embed, "beam": beam, "length_penalty": length_penalty, "repetition": repetition}
-    named |= {"plot": plot and str(plot), "tree": tree and str(tree)}
+    named |= {"plot": plot and str(plot), "tree": tree and str(tree), "next_sentence": next_sentence}
     options = {name: value for name, value in named.items() if value is not None} | _parse_settings(settings or [])
     model = _with_ensemble(api.load(run, weights=weights), ensemble, weights)
     from_stdin = not text and getattr(model, "reads_lines", False)  # a model without prompts reads lines

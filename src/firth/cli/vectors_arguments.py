@@ -20,7 +20,7 @@ LEXICON = Annotated[str, typer.Option(help="Which WordNet: nltk, or a lexicon of
 
 def load_vectors(path: Path, kind: str | None = None) -> WordVectors:
     """The vectors of a file or run, as they are stored or of another kind."""
-    from firth.embeddings.loading import open_vectors
+    from firth.embeddings.loading import load_vectors
 
-    vectors = open_vectors(path)
+    vectors = load_vectors(path)
     return vectors.kind(kind) if kind else vectors

@@ -15,7 +15,7 @@ from firth.errors import FirthError
 _GIVE = "give a file of word vectors, a run of word vectors, or a folder for TensorBoard's projector"
 
 
-def open_vectors(path: str | Path) -> WordVectors:
+def load_vectors(path: str | Path) -> WordVectors:
     """The word vectors of a file of any format, or of a run folder of a word-embedding or fastText model."""
     path = Path(path)
     if path.is_dir() and (path / "config.json").is_file():

@@ -6,7 +6,7 @@ import numpy as np
 import torch
 
 from firth.config.schema import TokenInput
-from firth.embeddings.loading import open_vectors
+from firth.embeddings.loading import load_vectors
 from firth.errors import FirthError
 from firth.models.build import System
 from firth.tokenizers.tokenizer import Tokenizer
@@ -15,7 +15,7 @@ from firth.tokenizers.tokenizer import Tokenizer
 def load_pretrained_vectors(system: System, config: TokenInput, tokenizer: Tokenizer) -> str:
     """Set the embeddings of tokens that are words of the file; others keep their initialisation. Returns a summary."""
     path, table = config.pretrained_vectors, system.input.weight
-    store = open_vectors(path)
+    store = load_vectors(path)
     if store.width != table.shape[1]:
         what = f"vectors of width {store.width} for an input of width {table.shape[1]}"
         do = f"set input.width={store.width} (or the backbone's width)"

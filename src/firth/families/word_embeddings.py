@@ -17,7 +17,7 @@ from firth.datasets.token_cache import Split, default_cache
 from firth.embeddings import count_vectors, drift, glove, phrases, word2vec
 from firth.embeddings import training_text as texts
 from firth.embeddings.formats import safetensors_store
-from firth.embeddings.loading import open_vectors
+from firth.embeddings.loading import load_vectors
 from firth.embeddings.method import EmbeddingTrainer, Loss
 from firth.embeddings.training_text import Corpus
 from firth.embeddings.word_vectors import WordVectors
@@ -29,6 +29,7 @@ from firth.report.word_maps import word_map
 from firth.runs import atomic_files
 from firth.runs.request import TrainRequest, read_options
 from firth.runs.run_folder import Record, Run
+from firth.runs.trained_model import TrainedModel
 from firth.tokenizers.tokenizer import Tokenizer
 from firth.training import pass_loop
 
@@ -86,7 +87,7 @@ def _prepare(request: TrainRequest) -> Prepared:
     splits = tokenise_splits(texts_by_split, tokenizer, request.cache, (lambda _: None) if resumed else say)
     if resumed:
         shared.require_same_text(run, splits)
-    initial = open_vectors(config.init_from) if config.init_from else None
+    initial = load_vectors(config.init_from) if config.init_from else None
     if resumed and initial is not None and run.record.data["start"] != _digest(initial):
         what = "the vectors it was initialised from have changed"
         do = f"restore {config.init_from}, or choose another --out"
@@ -207,7 +208,7 @@ class NeighbourOptions:
     count: int = bounded(10, least=1)
 
 
-class WordVectorModel:
+class WordVectorModel(TrainedModel):
     """Trained word vectors: what `firth.load` returns for a run of them."""
 
     def __init__(self, run: Run, tokenizer: Tokenizer, vectors: WordVectors) -> None:

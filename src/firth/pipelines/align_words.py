@@ -21,6 +21,7 @@ from firth.metrics.score import Score, signature
 from firth.pipelines.label_predictions import run_examples
 from firth.runs.request import read_options
 from firth.runs.run_folder import Run
+from firth.runs.trained_model import TrainedModel
 from firth.tokenizers.tokenizer import Tokenizer
 from firth.training import pass_loop
 
@@ -37,7 +38,7 @@ class AlignOptions:
     count: int = bounded(10, least=1)
 
 
-class WordAligner:
+class WordAligner(TrainedModel):
     """A trained word alignment model of both directions: what `firth.load` returns for a run of one."""
 
     def __init__(self, run: Run, tokenizer: Tokenizer, model: alignment.BidirectionalModel) -> None:

@@ -12,10 +12,11 @@ from firth.errors import FirthError, unknown
 from firth.metrics.perplexity import perplexity
 from firth.metrics.score import signature
 from firth.runs.run_folder import Run
+from firth.runs.trained_model import TrainedModel
 from firth.tokenizers.tokenizer import Tokenizer
 
 
-class TextModel:
+class TextModel(TrainedModel):
     """A trained model with its run and its tokenizer."""
 
     weight_format = ""  # of its matrices (half, int8), where it is not that of training

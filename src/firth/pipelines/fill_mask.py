@@ -1,9 +1,10 @@
-"""Masked language models (MLM): predictions for [MASK] (fill-mask), masked perplexity, embeddings of texts."""
+"""Masked language models (MLM): predictions for [MASK] (fill-mask), next sentence prediction (NSP), masked perplexity,
+embeddings of texts."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import islice
 from pathlib import Path
@@ -19,6 +20,7 @@ from firth.errors import FirthError
 from firth.metrics.perplexity import perplexity
 from firth.metrics.score import Score
 from firth.models.build import System
+from firth.models.heads.next_sentence import NextSentenceHead
 from firth.pipelines.encode_texts import group_by_length
 from firth.pipelines.evaluated_text import TextModel
 from firth.pipelines.global_tokens import mark_global_tokens
@@ -46,6 +48,7 @@ class FillMaskOptions:
 
     count: int = bounded(5, least=1)
     embed: bool = False
+    next_sentence: str = ""  # the text that the input may continue
 
 
 class MaskedLM(TextModel):
@@ -64,23 +67,56 @@ class MaskedLM(TextModel):
     def evaluate(
         self, text: str | Iterable[str] | None = None, split: str = "test", cache: Path | None = None
     ) -> list[Score]:
-        """Perplexity and accuracy of masked tokens, on a split of the run's own text or on other text; the same tokens
-        are masked each time."""
+        """Perplexity and accuracy of masked tokens, and accuracy of next sentence prediction where it was trained, on a
+        split of the run's own text or on other text; masks and segment pairs are the same each time."""
         self._require_head()
         tokens, config = self.tokenised_split(text, split, cache), self.config
         batches = make_batches(config.batching, tokens, self.tokenizer.special, 0)
-        nll, correct, count = 0.0, 0, 0
+        nll, correct, count, pairs = 0.0, 0, 0, [0, 0]
         for batch in corrupt_batches(batches, config.objective, self.tokenizer, 0).evaluation_batches():
             tensors = batch.to("cpu")
             masked = tensors.targets["text"].weight > 0
             with autocast(config.train):
-                log_probs = self.system.log_probabilities(self.system.encode(tensors).states[masked])
+                states = self.system.encode(tensors).states
+                log_probs = self.system.log_probabilities(states[masked])
             values = tensors.targets["text"].values[masked]
             nll -= float(log_probs.gather(1, values[:, None]).double().sum())
             correct += int((log_probs.argmax(1) == values).sum())
             count += len(values)
+            if self._next_sentence_head is not None:
+                pairs = [sum(each) for each in zip(pairs, self._correct_pairs(states, tensors), strict=True)]
         signed = self._signature(tokens)
-        return [Score(self.metric, perplexity(nll, count), signed), Score("masked_accuracy", correct / count, signed)]
+        scores = [Score(self.metric, perplexity(nll, count), signed), Score("masked_accuracy", correct / count, signed)]
+        return [*scores, *([Score("next_sentence_accuracy", pairs[0] / pairs[1], signed)] if pairs[1] else [])]
+
+    def _correct_pairs(self, states: torch.Tensor, batch: Batch) -> tuple[int, int]:
+        """How many segment pairs of a batch are classified correctly, and how many there are."""
+        target = batch.targets["next"]  # weight 1 at [CLS]
+        is_cls = target.weight > 0
+        with autocast(self.config.train):
+            predicted = self._next_sentence_head(states[is_cls]).argmax(-1)
+        return int((predicted == target.values[is_cls]).sum()), len(predicted)
+
+    # --- next sentence prediction -----------------------------------------------------------------------------
+
+    @property
+    def _next_sentence_head(self) -> NextSentenceHead | None:
+        return getattr(self.system.objective, "next_sentence", None)
+
+    @torch.no_grad()
+    def next_sentence(self, first: str, second: str) -> float:
+        """The probability that the second text continues the first, rather than coming from another document."""
+        head = self._next_sentence_head
+        if head is None:
+            do = "train one that was: firth train bert, or --set objective.next_sentence=true"
+            raise FirthError("this model was not trained on next sentence prediction", where=self.run.path, do=do)
+        segments = [self._encode(first), self._encode(second)[1:]]  # [CLS] A [SEP], B [SEP]
+        ids = [*segments[0], *segments[1]]
+        self._check_length(ids)
+        tokens = self._batch([ids]).streams["text"]
+        segment = torch.tensor([[0] * len(segments[0]) + [1] * len(segments[1])])
+        encoded = self.system.encode(Batch({"text": replace(tokens, segment=segment)}, {}))
+        return float(head(encoded.states[:, 0]).float().softmax(-1)[0, 1])
 
     # --- fill-mask and embeddings -----------------------------------------------------------------------------
 
@@ -100,7 +136,7 @@ class MaskedLM(TextModel):
             for pair in zip(tokens.tolist(), probabilities.tolist(), strict=True)
         ]
 
-    def gap(self, text: str) -> np.ndarray:
+    def prompt_log_probs(self, text: str) -> np.ndarray:
         """Log-probability of every token of the vocabulary (vocabulary,) at the only [MASK] of a text."""
         ids = self._encode(text)
         masks = [position for position, token in enumerate(ids) if token == self.tokenizer.special.mask]
@@ -156,11 +192,15 @@ class MaskedLM(TextModel):
         ids = parts[0]
         for part in parts[1:]:
             ids = [*ids, special.mask, *part]
-        ids, limit = [special.cls, *ids, special.sep], self.system.backbone.max_length
+        ids = [special.cls, *ids, special.sep]
+        self._check_length(ids)
+        return ids
+
+    def _check_length(self, ids: Sequence[int]) -> None:
+        limit = self.system.backbone.max_length
         if limit and len(ids) > limit:
             what = f"{len(ids):,} tokens, and this model reads at most {limit:,} at once"
             raise FirthError(what, do="give a shorter text")
-        return ids
 
     def _batch(self, sequences: Sequence[Sequence[int]]) -> Batch:
         width = max(map(len, sequences))
@@ -218,6 +258,9 @@ class MaskedLM(TextModel):
         parsed = read_options(FillMaskOptions, options)
         if parsed.embed:
             return {"input": line, "vector": self.embed([line])[0].tolist()}
+        if parsed.next_sentence:
+            probability = self.next_sentence(parsed.next_sentence, line)
+            return {"input": line, "first": parsed.next_sentence, "next_sentence": probability}
         predictions = self.fill(line, parsed.count)
         return {"input": line, "predictions": [[each._asdict() for each in mask] for mask in predictions]}
 
@@ -225,6 +268,8 @@ class MaskedLM(TextModel):
         """The answer as text."""
         if "vector" in answer:
             return " ".join(f"{value:.6g}" for value in answer["vector"])
+        if "next_sentence" in answer:
+            return f"{answer['next_sentence']:.4f}  {answer['first']} → {answer['input']}"
         masks = (
             "\n".join(f"  {each['probability']:.4f}  {each['text']}" for each in mask) for mask in answer["predictions"]
         )

@@ -14,6 +14,7 @@ from firth.metrics import classification
 from firth.metrics.score import Score, signature
 from firth.runs.request import read_options
 from firth.runs.run_folder import Run
+from firth.runs.trained_model import TrainedModel
 from firth.tokenizers.tokenizer import Tokenizer
 
 LabelPredictions = list[list[tuple[str, float]]]  # for each input the most probable labels with their probabilities
@@ -27,7 +28,7 @@ class ClassifyOptions:
     threshold: float = bounded(0.0, least=0.0, most=1.0)
 
 
-class BaseClassifier(ABC):
+class BaseClassifier(TrainedModel, ABC):
     """A trained classifier with its run and its tokenizer."""
 
     run: Run

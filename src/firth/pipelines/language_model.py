@@ -211,7 +211,7 @@ class LanguageModel(TextModel):
         )
         return [Completion(*pair) for pair in zip(texts, probabilities.tolist(), strict=True)]
 
-    def gap(self, text: str) -> np.ndarray:
+    def prompt_log_probs(self, text: str) -> np.ndarray:
         """Log-probability of every token of the vocabulary (vocabulary,) as the next one after a text."""
         return self._next_log_probs(text).double().numpy()
 

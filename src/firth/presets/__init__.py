@@ -226,11 +226,18 @@ PRESETS: dict[str, Preset] = {
     "fasttext-classifier": Preset(
         "fastText text classifier: bag of words and word n-grams", fasttext.FAST_TEXT, LABELLED, "Joulin et al. 2017"
     ),
-    "classifier": Preset(
-        "BERT sequence classifier of texts or text pairs; --init-from takes a pre-trained run",
-        fine_tuned.CLASSIFIER_SIZES,
+    "bert-classifier": Preset(
+        "BERT sequence classifier of texts or text pairs, from the state of [CLS]; --init-from takes a pre-trained run",
+        fine_tuned.BERT_CLASSIFIER_SIZES,
         LABELLED,
         "Devlin et al. 2019",
+        "mini",
+    ),
+    "classifier": Preset(
+        "Transformer encoder with mean pooling, sequence classifier of texts or text pairs; learns from scratch too",
+        fine_tuned.CLASSIFIER_SIZES,
+        LABELLED,
+        "firth's own",
         "mini",
     ),
     "gpt-classifier": Preset(

@@ -52,11 +52,16 @@ def _causal(base: Neural) -> Neural:
     return replace(base, batching=batching, head=ClassificationHead(pooling="last", pooler=False, bias=False))
 
 
-# As Devlin et al. 2019 fine-tune, with the hidden state of [CLS]. Sizes that may also be trained from scratch pool the
-# mean (300 steps of the tiny one on the world at a learning rate of 1e-3: accuracy 0.998, with [CLS] 0.841).
+# Our own: mean pooling, which learns faster from scratch (300 steps of the tiny one on the world at a learning rate of
+# 1e-3: accuracy 0.998, with [CLS] 0.841).
 CLASSIFIER_SIZES = {
     "tiny": _classifier(BERT_TINY, 64, _trained(2e-3, "60s", 30), "mean"),
     "mini": _classifier(BERT_MINI, 128, _trained(3e-4, "5 epochs", 100), "mean"),
+}
+# As Devlin et al. 2019 fine-tune: with the hidden state of [CLS].
+BERT_CLASSIFIER_SIZES = {
+    "tiny": _classifier(BERT_TINY, 64, _trained(2e-3, "60s", 30)),
+    "mini": _classifier(BERT_MINI, 128, _trained(3e-4, "5 epochs", 100)),
     "base": _classifier(BERT_BASE, 128, _trained(3e-5, "3 epochs", 100)),
     "large": _classifier(BERT_LARGE, 128, _trained(2e-5, "3 epochs", 100)),
 }

@@ -47,6 +47,9 @@ class OovEncoding:
 class Tokenizer:
     """A tokenizer, immutable: same hash, same ids."""
 
+    def __repr__(self) -> str:
+        return f"Tokenizer({self.kind}, {self.vocab_size:,} tokens)"
+
     def __init__(self, content: str, where: object = "tokenizer") -> None:
         self._rust, file = _open(content, where)
         self._content = _compact(content, sort_keys=False)

@@ -64,12 +64,12 @@ def compare_prompts(model: Any, a: str, b: str, *, top_k: int = 50) -> Compariso
 
     Only the `top_k` most probable tokens of each prompt are compared: estimates for rare tokens are unreliable.
     """
-    if not hasattr(model, "gap"):
+    if not hasattr(model, "prompt_log_probs"):
         do = "use a masked or causal language model, such as firth train bert"
         raise FirthError("this model does not predict words", where=model.run.path, do=do)
     if top_k < 1:
         raise FirthError(f"top_k = {top_k}: must be at least 1")
-    logprobs = np.stack([model.gap(_prepare_prompt(model, text)) for text in (a, b)])  # (2, vocabulary)
+    logprobs = np.stack([model.prompt_log_probs(_prepare_prompt(model, text)) for text in (a, b)])  # (2, vocabulary)
     is_candidate = np.zeros(logprobs.shape[1], bool)
     is_candidate[list(_candidate_ids(model))] = True
     best = np.argsort(np.where(is_candidate, -logprobs, np.inf), axis=1, kind="stable")[:, :top_k]
