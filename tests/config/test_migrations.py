@@ -1,0 +1,56 @@
+"""Run folders of 0.1.0, whose names were others, are described, loaded and resumed.
+
+`old_run` has two of them, interrupted at step 21 of 40: an LSTM over characters, and a BERT with next-sentence
+prediction. Their text is named relative to the working directory. The values below were measured with 0.1.0.
+"""
+
+from __future__ import annotations
+
+import shutil
+from pathlib import Path
+
+import pytest
+
+import firth
+from firth.runs.summary import summary
+
+OLD = Path(__file__).parent / "old_run"
+# the metric, of the validation split at the best step, and of the test split after the run was resumed to its end
+MEASURED = {
+    "lstm": ("perplexity", 21.159403793875672, 20.412797228061486),
+    "bert": ("masked_perplexity", 37.73679702538867, 58.68405836266076),
+}
+
+
+@pytest.fixture(params=MEASURED)
+def old(request, tmp_path, monkeypatch):
+    """A copy of an old run, and what 0.1.0 measured of it."""
+    shutil.copytree(OLD / request.param, tmp_path / request.param)
+    monkeypatch.chdir(OLD)
+    return tmp_path / request.param, MEASURED[request.param]
+
+
+def test_an_old_run_is_described(old):
+    run, (metric, _, _) = old
+    about = summary(run)
+    assert about["state"] == "open, step 21 of 40"
+    assert about["best_valid"].startswith(metric)
+    assert about["parameters"] > 0
+
+
+def test_an_old_run_is_loaded_with_its_score(old):
+    run, (metric, value, _) = old
+    score = firth.load(run).evaluate(split="valid")[0]
+    assert score.name == metric
+    assert score.value == pytest.approx(value, rel=1e-5)
+
+
+def test_an_old_run_is_resumed_to_its_end(old):
+    run, (metric, _, value) = old
+    model = firth.resume(run)
+    assert summary(run)["state"].startswith("done")
+    score = model.run.scores()[0]
+    assert score["name"] == metric
+    assert score["value"] == pytest.approx(value, rel=1e-3)  # other CPUs round otherwise
+    steps = [line for line in (run / "log.jsonl").read_text().splitlines() if '"grad_norm"' in line or '"norm"' in line]
+    assert len(steps) == 40
