@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
 
@@ -10,14 +11,14 @@ from torch import Tensor, nn
 
 from firth.config import schema
 from firth.datasets.rng import derive_seed
-from firth.errors import FirthError
+from firth.errors import FirthError, expect
 from firth.models.backbones.encoder_decoder import EncoderDecoderBackbone
 from firth.models.backbones.recurrent import RecurrentBackbone
 from firth.models.backbones.transformer import TransformerBackbone
 from firth.models.backbones.window import WindowBackbone
 from firth.models.heads.discriminator import DiscriminatorHead
-from firth.models.heads.lm_head import LMHead
-from firth.models.heads.pointer_generator import CopyDistribution, PointerGeneratorHead
+from firth.models.heads.lm_head import CopyDistribution, LMHead
+from firth.models.heads.pointer_generator import PointerGeneratorHead
 from firth.models.heads.pooling import ClassificationHead, PoolingHead
 from firth.models.inputs.image_patches import PatchEmbedding
 from firth.models.inputs.token_embedding import TokenEmbedding
@@ -26,6 +27,7 @@ from firth.objectives.companion import Companion
 from firth.objectives.contrastive import Contrastive
 from firth.objectives.distillation import Distillation
 from firth.objectives.masked_lm import MaskedLM
+from firth.objectives.objective import Objective, lm_head
 from firth.objectives.permutation_lm import PermutationLM
 from firth.objectives.prefix_lm import PrefixLM
 from firth.objectives.replaced_token import ReplacedTokenDetection, generator_config
@@ -47,7 +49,7 @@ HEADS = {
     schema.ClassificationHead: ClassificationHead,
     schema.PoolingHead: PoolingHead,
 }
-OBJECTIVES = {
+OBJECTIVES: dict[type[schema.Objective], type[Objective]] = {
     schema.CausalLM: CausalLM,
     schema.MaskedLM: MaskedLM,
     schema.ReplacedTokenDetection: ReplacedTokenDetection,
@@ -60,7 +62,9 @@ OBJECTIVES = {
     schema.Contrastive: Contrastive,
 }
 # Objectives with a second network trained beside the system's own: its configuration from the system's.
-COMPANIONS = {schema.ReplacedTokenDetection: generator_config}
+COMPANIONS: dict[type[schema.Objective], Callable[[schema.Neural], schema.Neural]] = {
+    schema.ReplacedTokenDetection: generator_config
+}
 SPECIAL_TOKENS = 2  # [START] and [END]
 
 
@@ -70,9 +74,7 @@ class System(nn.Module):
     input: TokenEmbedding | PatchEmbedding
     backbone: RecurrentBackbone | WindowBackbone | TransformerBackbone | EncoderDecoderBackbone
     head: LMHead | PointerGeneratorHead | DiscriminatorHead | ClassificationHead | PoolingHead
-    objective: (
-        CausalLM | MaskedLM | ReplacedTokenDetection | Distillation | Seq2Seq | PermutationLM | Supervised | Contrastive
-    )
+    objective: Objective
 
     def __init__(self, config: schema.Neural, vocabulary: int, classes: int = 2, source: int = 0) -> None:
         super().__init__()
@@ -104,21 +106,24 @@ class System(nn.Module):
     def encode(self, batch: Batch, state: State | None = None) -> Encoded:
         """Hidden states of the backbone's input streams, and the state carried on."""
         streams = [(name, batch.streams[name]) for name in self.input.streams or self.backbone.streams]
-        inputs = (part for name, stream in streams for part in self.input_of(name).backbone_inputs(stream))
-        return self.backbone(*inputs, state)
+        inputs = [part for name, stream in streams for part in self.input_of(name).backbone_inputs(stream)]
+        encoded: Encoded = self.backbone(*inputs, state)
+        return encoded
 
     def embed(self, stream: str, tokens: Tokens) -> Tensor:
         """Embeddings of a stream (batch, time, width), by the stream's own input if it has one."""
-        return self.input_of(stream)(tokens)
+        embeddings: Tensor = self.input_of(stream)(tokens)
+        return embeddings
 
-    def input_of(self, stream: str) -> nn.Module:
+    def input_of(self, stream: str) -> TokenEmbedding | PatchEmbedding:
         """The input module of a stream."""
-        return getattr(self, f"{stream}_input", self.input)
+        own: TokenEmbedding | PatchEmbedding = getattr(self, f"{stream}_input", self.input)
+        return own
 
     @property
     def embedding_weight(self) -> Tensor:
         """The token embedding matrix, for tied output layers."""
-        return self.input.weight
+        return expect(self.input.weight, Tensor)
 
     def forward(self, batch: Batch, state: State | None = None) -> tuple[list[Term], State | None]:
         """The terms of the loss, and the state for the batch that continues this one."""
@@ -127,11 +132,11 @@ class System(nn.Module):
     def nll(self, batch: Batch, state: State | None = None) -> tuple[Tensor, State | None]:
         """Negative log-likelihood of each target (batch, time) without gradients, and the state for the next batch."""
         encoded = self.encode(batch, state)
-        return self.head.nll(encoded.states, batch.targets["text"].values, self.embedding_weight), encoded.state
+        return lm_head(self).nll(encoded.states, batch.targets["text"].values, self.embedding_weight), encoded.state
 
     def log_probabilities(self, states: Tensor, *copying: CopyDistribution) -> Tensor:
         """Log-probabilities of the next token at each position; a pointer-generator head needs copy distributions."""
-        return self.head.log_probabilities(states, self.embedding_weight, *copying)
+        return lm_head(self).log_probabilities(states, self.embedding_weight, *copying)
 
 
 def _check_input_kind(config: schema.Neural) -> None:

@@ -2,24 +2,20 @@
 
 from __future__ import annotations
 
-from torch import nn
-
 from firth.config import schema
 from firth.errors import FirthError
-from firth.objectives.objective import SystemProtocol
+from firth.objectives.objective import Objective, SystemProtocol, lm_head
 from firth.types import Batch, State, Term
 
 
-class CausalLM(nn.Module):
+class CausalLM(Objective):
     """Negative log-likelihood of the next token; the target named `target_name` holds the next tokens (batch, time)."""
 
-    metric = "tokens"  # the term that evaluation reports: here for perplexity
-    allows_bidirectional = False  # whether the backbone may be bidirectional
-    nonstationary = False  # whether losses of different steps are not comparable
+    allows_bidirectional = False
     target_name = "text"  # in `Batch.targets`
 
     def __init__(self, config: schema.Neural, width: int):
-        super().__init__()
+        super().__init__(config, width)
         if isinstance(config.head, schema.PointerGeneratorHead) and not isinstance(config.objective, schema.Seq2Seq):
             do = f"set it to {schema.LMHead.kind}"
             raise FirthError("there is no source to copy from", where="head.kind", do=do)
@@ -31,5 +27,5 @@ class CausalLM(nn.Module):
     def terms(self, system: SystemProtocol, batch: Batch, state: State | None) -> tuple[list[Term], State | None]:
         """The summed negative log-likelihood, and the state carried on."""
         encoded = system.encode(batch, state)
-        loss = system.head.loss(encoded.states, batch.targets[self.target_name], system.embedding_weight)
+        loss = lm_head(system).loss(encoded.states, batch.targets[self.target_name], system.embedding_weight)
         return [Term("tokens", loss, self.counts(batch)["tokens"])], encoded.state

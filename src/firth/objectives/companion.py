@@ -4,19 +4,21 @@ from __future__ import annotations
 
 from torch import Tensor, nn
 
+from firth.models.heads.lm_head import LMHead
 from firth.types import Tokens
 
 
 class Companion(nn.Module):
     """A backbone and head of its own over the system's input."""
 
-    def __init__(self, backbone: nn.Module, head: nn.Module):
+    def __init__(self, backbone: nn.Module, head: LMHead):
         super().__init__()
         self.backbone, self.head = backbone, head
 
     def forward(self, vectors: Tensor, tokens: Tokens) -> Tensor:
         """Embeddings of the system's input (batch, time, input width) -> hidden states (batch, time, width)."""
-        return self.backbone(vectors, tokens).states
+        states: Tensor = self.backbone(vectors, tokens).states
+        return states
 
     def share(self, other: nn.Module, *names: str) -> None:
         """Tie these parts of the backbone to another's, where their parameters have the same shapes.

@@ -3,27 +3,25 @@
 from __future__ import annotations
 
 import torch
-from torch import Tensor, nn
+from torch import Tensor
 from torch.nn import functional as F
 
 from firth.config import schema
-from firth.errors import FirthError
-from firth.objectives.objective import SystemProtocol
+from firth.errors import FirthError, expect
+from firth.objectives.objective import Objective, SystemProtocol, text_of
 from firth.objectives.requirements import require
 from firth.types import Batch, State, Term, Tokens
 
 
-class Contrastive(nn.Module):
+class Contrastive(Objective):
     """Cross-entropy over the cosine similarities of a batch (batch, batch), in both directions."""
 
     metric = "accuracy"  # of retrieving the matching text; it has weight 0 in the loss
-    allows_bidirectional = True
-    nonstationary = False
 
     def __init__(self, config: schema.Neural, width: int):
-        super().__init__()
+        super().__init__(config, width)
         require(config, schema.PoolingHead, schema.TwoTowers)
-        self.temperature = config.objective.temperature
+        self.temperature = expect(config.objective, schema.Contrastive).temperature
         if config.train.gradient_accumulation > 1:
             what = "in-batch negatives need the whole batch at once, so gradients cannot be accumulated"
             raise FirthError(
@@ -41,15 +39,15 @@ class Contrastive(nn.Module):
 
     def terms(self, system: SystemProtocol, batch: Batch, state: State | None) -> tuple[list[Term], State | None]:
         """Cross-entropy, the mean of both directions, and the number of correct retrievals, summed over the batch."""
-        left, right = (self._embed(system, batch.streams[name]) for name in ("left", "right"))
+        left, right = (self._embed(system, text_of(batch, name)) for name in ("left", "right"))
         similarities = left @ right.T  # cosines (batch, batch)
-        duplicate = duplicates(batch.streams["left"]) | duplicates(batch.streams["right"])
+        duplicate = duplicates(text_of(batch, "left")) | duplicates(text_of(batch, "right"))
         logits = (similarities / self.temperature).masked_fill(duplicate, -torch.inf)
         labels = torch.arange(len(logits), device=logits.device)
         losses = [F.cross_entropy(direction, labels, reduction="sum") for direction in (logits, logits.T)]
         correct, counts = (logits.argmax(1) == labels).float().sum(), self.counts(batch)
         return [
-            Term("pairs", sum(losses) / 2, counts["pairs"]),
+            Term("pairs", (losses[0] + losses[1]) / 2, counts["pairs"]),
             Term(self.metric, correct, counts[self.metric], weight=0.0),
         ], None
 

@@ -9,8 +9,8 @@ from torch import Tensor, nn
 from torch.nn import functional as F
 
 from firth.config import schema
-from firth.errors import FirthError
-from firth.objectives.objective import SystemProtocol
+from firth.errors import FirthError, expect
+from firth.objectives.objective import Objective, SystemProtocol, lm_head, text_of
 from firth.types import Batch, State, Term
 
 
@@ -18,27 +18,24 @@ class Teacher:
     """A frozen trained system. It is no submodule of the student, so that it is neither trained nor saved with it."""
 
     def __init__(self, system: SystemProtocol):
-        self.system = system.eval().requires_grad_(False)
+        expect(system, nn.Module).eval().requires_grad_(False)
+        self.system = system
 
     def __deepcopy__(self, memo: dict[int, Any]) -> Teacher:
         return self
 
 
-class Distillation(nn.Module):
+class Distillation(Objective):
     """Masked language modelling, soft-target and cosine losses: a term for each that has a weight."""
 
-    metric = "tokens"
-    allows_bidirectional = True
-    nonstationary = False
-
     def __init__(self, config: schema.Neural, width: int):
-        super().__init__()
-        self.config: schema.Distillation = config.objective
+        super().__init__(config, width)
+        self.config = expect(config.objective, schema.Distillation)
         self.teacher: Teacher | None = None
 
     def counts(self, batch: Batch) -> dict[str, float]:
         """The number of predictions of each term, by which it is divided; known before the forward pass."""
-        masked, tokens = batch.targets["text"].weight.sum(), batch.streams["text"].mask.sum()
+        masked, tokens = batch.targets["text"].weight.sum(), text_of(batch).mask.sum()
         counts = {"tokens": masked, "soft": tokens if self.config.distil_tokens == "all" else masked, "states": tokens}
         return {name: max(1.0, float(counts[name])) for name, weight in self._weights.items() if weight}
 
@@ -47,10 +44,10 @@ class Distillation(nn.Module):
         student, target = system.encode(batch).states, batch.targets["text"]
         with torch.no_grad():
             teacher = self._teacher.encode(batch).states
-        masked, tokens = target.weight > 0, batch.streams["text"].mask
+        masked, tokens = target.weight > 0, text_of(batch).mask
         distilled = tokens if self.config.distil_tokens == "all" else masked
         losses = {
-            "tokens": lambda: system.head.loss(student, target, system.embedding_weight),
+            "tokens": lambda: lm_head(system).loss(student, target, system.embedding_weight),
             "soft": lambda: self._soft_target_loss(system, student[distilled], teacher[distilled]),
             "states": lambda: (1 - F.cosine_similarity(student[tokens].float(), teacher[tokens].float(), -1)).sum(),
         }
@@ -61,11 +58,11 @@ class Distillation(nn.Module):
         """KL(teacher ‖ student) of the distributions at a temperature, × temperature², summed (Hinton et al. 2015)."""
         temperature = self.config.temperature
         student_log_probabilities = F.log_softmax(
-            system.head.log_probabilities(student, system.embedding_weight) / temperature, -1
+            lm_head(system).log_probabilities(student, system.embedding_weight) / temperature, -1
         )
         with torch.no_grad():
             teacher_log_probabilities = F.log_softmax(
-                self._teacher.head.log_probabilities(teacher, self._teacher.embedding_weight) / temperature, -1
+                lm_head(self._teacher).log_probabilities(teacher, self._teacher.embedding_weight) / temperature, -1
             )
         return (
             F.kl_div(student_log_probabilities, teacher_log_probabilities, reduction="sum", log_target=True)

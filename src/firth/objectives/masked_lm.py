@@ -2,26 +2,22 @@
 
 from __future__ import annotations
 
-from torch import nn
 from torch.nn import functional as F
 
 from firth.config import schema
-from firth.errors import FirthError
+from firth.errors import FirthError, expect
 from firth.models.heads.next_sentence import NextSentenceHead
-from firth.objectives.objective import SystemProtocol
+from firth.objectives.objective import Objective, SystemProtocol, lm_head
 from firth.types import Batch, Encoded, State, Term
 
 
-class MaskedLM(nn.Module):
+class MaskedLM(Objective):
     """Negative log-likelihood of the masked tokens; optionally next sentence prediction."""
 
-    metric = "tokens"
-    allows_bidirectional = True
-    nonstationary = False
-
     def __init__(self, config: schema.Neural, width: int):
-        super().__init__()
-        self.next_sentence = NextSentenceHead(width, 2) if config.objective.next_sentence else None
+        super().__init__(config, width)
+        predicts_next = expect(config.objective, schema.MaskedLM).next_sentence
+        self.next_sentence = NextSentenceHead(width, 2) if predicts_next else None
         if self.next_sentence is not None and getattr(config.batching, "pairs", "none") != "next-sentence":
             do = "set batching.kind=segment-pairs and batching.pairs=next-sentence"
             raise FirthError("next sentence prediction needs segment pairs", where="objective.next_sentence", do=do)
@@ -34,14 +30,15 @@ class MaskedLM(nn.Module):
     def terms(self, system: SystemProtocol, batch: Batch, state: State | None) -> tuple[list[Term], State | None]:
         """A term for masked tokens and one for segment pairs, summed over the batch; no state is carried on."""
         encoded, counts = system.encode(batch), self.counts(batch)
-        loss = system.head.loss(encoded.states, batch.targets["text"], system.embedding_weight)
+        loss = lm_head(system).loss(encoded.states, batch.targets["text"], system.embedding_weight)
         terms = [Term("tokens", loss, counts["tokens"])]
         if self.next_sentence is not None:
-            terms.append(self._next_sentence_term(encoded, batch, counts["next"]))
+            terms.append(_next_sentence_term(self.next_sentence, encoded, batch, counts["next"]))
         return terms, None
 
-    def _next_sentence_term(self, encoded: Encoded, batch: Batch, count: float) -> Term:
-        target = batch.targets["next"]  # (batch, time): weight 1 at [CLS]
-        is_cls = target.weight > 0
-        logits = self.next_sentence(encoded.states[is_cls])
-        return Term("next", F.cross_entropy(logits.float(), target.values[is_cls], reduction="sum"), count)
+
+def _next_sentence_term(head: NextSentenceHead, encoded: Encoded, batch: Batch, count: float) -> Term:
+    target = batch.targets["next"]  # (batch, time): weight 1 at [CLS]
+    is_cls = target.weight > 0
+    logits = head(encoded.states[is_cls])
+    return Term("next", F.cross_entropy(logits.float(), target.values[is_cls], reduction="sum"), count)

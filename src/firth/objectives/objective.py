@@ -1,20 +1,32 @@
-"""The interface of the system that an objective is given."""
+"""The base of all objectives, and the interface of the system that an objective is given."""
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from typing import Protocol
 
 from torch import Tensor, nn
 
-from firth.types import Batch, Encoded, State
+from firth.config import schema
+from firth.errors import expect
+from firth.models.heads.lm_head import LMHead
+from firth.types import Batch, Encoded, State, Term, Tokens
 
 
 class SystemProtocol(Protocol):
     """Input, backbone and head of a system."""
 
-    input: nn.Module
-    backbone: nn.Module
-    head: nn.Module
+    @property
+    def input(self) -> nn.Module:
+        """Batch to vectors."""
+
+    @property
+    def backbone(self) -> nn.Module:
+        """Vectors to hidden states."""
+
+    @property
+    def head(self) -> nn.Module:
+        """Hidden states to predictions."""
 
     def encode(self, batch: Batch, state: State | None = None) -> Encoded:
         """Hidden states of the input streams, and the state carried on."""
@@ -22,3 +34,32 @@ class SystemProtocol(Protocol):
     @property
     def embedding_weight(self) -> Tensor:
         """The token embedding matrix, for tied output layers."""
+
+
+class Objective(nn.Module, ABC):
+    """Predictions to terms of the loss."""
+
+    metric = "tokens"  # the term that evaluation reports
+    allows_bidirectional = True  # whether the backbone may be bidirectional
+    nonstationary = False  # whether losses of different steps are not comparable
+
+    def __init__(self, config: schema.Neural, width: int):
+        super().__init__()
+
+    @abstractmethod
+    def counts(self, batch: Batch) -> dict[str, float]:
+        """The number of predictions of each term, by which it is divided; known before the forward pass."""
+
+    @abstractmethod
+    def terms(self, system: SystemProtocol, batch: Batch, state: State | None) -> tuple[list[Term], State | None]:
+        """The terms of the loss, summed over the batch, and the state carried on."""
+
+
+def lm_head(system: SystemProtocol) -> LMHead:
+    """The head of a system that predicts tokens."""
+    return expect(system.head, LMHead)
+
+
+def text_of(batch: Batch, stream: str = "text") -> Tokens:
+    """A stream of tokens."""
+    return expect(batch.streams[stream], Tokens)

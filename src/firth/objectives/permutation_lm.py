@@ -3,24 +3,21 @@ all tokens before it in that order."""
 
 from __future__ import annotations
 
-from torch import nn
+from torch import Tensor
 
 from firth.config import schema
-from firth.errors import FirthError
+from firth.errors import FirthError, expect
+from firth.models.backbones.transformer import TransformerBackbone
 from firth.nn.attention.two_stream import QueryStream
-from firth.objectives.objective import SystemProtocol
+from firth.objectives.objective import Objective, SystemProtocol, lm_head, text_of
 from firth.types import Batch, State, Target, Term, Tokens
 
 
-class PermutationLM(nn.Module):
+class PermutationLM(Objective):
     """Negative log-likelihood of the target tokens, predicted by the query stream of two-stream attention."""
 
-    metric = "tokens"
-    allows_bidirectional = True
-    nonstationary = False
-
     def __init__(self, config: schema.Neural, width: int):
-        super().__init__()
+        super().__init__(config, width)
         if getattr(config.backbone, "mask", "") != "permutation":
             what = "permutation language modelling needs a Transformer with a permutation mask"
             raise FirthError(
@@ -33,21 +30,22 @@ class PermutationLM(nn.Module):
 
     def terms(self, system: SystemProtocol, batch: Batch, state: State | None) -> tuple[list[Term], State | None]:
         """The summed negative log-likelihood, and the state carried on."""
-        text = batch.streams["text"]
+        text = text_of(batch)
         query_stream, target = select_targets(text, batch.targets["text"])
-        encoded = system.backbone.forward_two_stream(system.input(text), text, query_stream, state)
-        loss = system.head.loss(encoded.states, target, system.embedding_weight)
+        backbone = expect(system.backbone, TransformerBackbone)
+        encoded = backbone.forward_two_stream(system.input(text), text, query_stream, state)
+        loss = lm_head(system).loss(encoded.states, target, system.embedding_weight)
         return [Term("tokens", loss, self.counts(batch)["tokens"])], encoded.state
 
 
 def select_targets(text: Tokens, target: Target) -> tuple[QueryStream, Target]:
     """The query stream of the positions to predict, and their targets; padded with targets of weight 0."""
-    predicted = target.weight > 0
+    predicted, rank = target.weight > 0, expect(text.rank, Tensor)
     position = predicted.int().argsort(dim=1, descending=True, stable=True)[:, : int(predicted.sum(1).max())]
     document, segment = (
         None if field is None else field.gather(1, position) for field in (text.document, text.segment)
     )
     query_stream = QueryStream(
-        position, text.rank.gather(1, position) - 1, document, segment
+        position, rank.gather(1, position) - 1, document, segment
     )  # a query does not attend to its own token
     return query_stream, Target(target.values.gather(1, position), target.weight.gather(1, position))

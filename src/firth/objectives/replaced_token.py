@@ -6,19 +6,20 @@ from dataclasses import replace
 from typing import NamedTuple
 
 import torch
-from torch import Tensor, nn
+from torch import Tensor
 from torch.nn import functional as F
 
 from firth.config import schema
-from firth.errors import FirthError
+from firth.errors import FirthError, expect
 from firth.objectives.companion import Companion
-from firth.objectives.objective import SystemProtocol
+from firth.objectives.objective import Objective, SystemProtocol, text_of
 from firth.types import Batch, State, Term, Tokens
 
 
 def generator_config(config: schema.Neural) -> schema.Neural:
     """The generator's configuration: as deep as the discriminator, a fraction of its width, with an LM head."""
-    discriminator, fraction = config.backbone, config.objective.generator_size
+    discriminator = expect(config.backbone, schema.Transformer)
+    fraction = expect(config.objective, schema.ReplacedTokenDetection).generator_size
     heads = max(1, round(fraction * discriminator.heads))
     width = round(fraction * discriminator.width / heads) * heads  # divisible by the heads
     feedforward = replace(discriminator.feedforward, width=round(fraction * discriminator.feedforward.width))
@@ -26,29 +27,27 @@ def generator_config(config: schema.Neural) -> schema.Neural:
     return replace(config, backbone=generator, head=schema.LMHead(tied=True, transform=True))
 
 
-class ReplacedTokenDetection(nn.Module):
+class ReplacedTokenDetection(Objective):
     """The generator's masked language modelling loss, and the discriminator's binary cross-entropy."""
 
-    metric = "tokens"
-    allows_bidirectional = True
     nonstationary = True  # a better generator raises the discriminator's loss, so evaluation uses the generator's
     companion: Companion  # the generator
 
     def __init__(self, config: schema.Neural, width: int):
-        super().__init__()
-        self.weight = config.objective.discriminator_weight
+        super().__init__(config, width)
+        self.weight = expect(config.objective, schema.ReplacedTokenDetection).discriminator_weight
         if not isinstance(config.backbone, schema.Transformer) or not isinstance(config.head, schema.DiscriminatorHead):
             what = "replaced token detection needs a Transformer with a discriminator head"
             raise FirthError(what, where="objective", do="set backbone.kind=transformer and head.kind=discriminator")
 
     def counts(self, batch: Batch) -> dict[str, float]:
         """The number of predictions of each term, by which it is divided; known before the forward pass."""
-        masked, tokens = batch.targets["text"].weight.sum(), batch.streams["text"].mask.sum()
+        masked, tokens = batch.targets["text"].weight.sum(), text_of(batch).mask.sum()
         return {"tokens": max(1.0, float(masked)), "replaced": max(1.0, float(tokens))}
 
     def terms(self, system: SystemProtocol, batch: Batch, state: State | None) -> tuple[list[Term], State | None]:
         """A term of the generator and one of the discriminator; no state is carried on."""
-        text, counts = batch.streams["text"], self.counts(batch)
+        text, counts = text_of(batch), self.counts(batch)
         states = self.companion(system.input(text), text)
         generator_loss = self.companion.head.loss(states, batch.targets["text"], system.embedding_weight)
         corrupted = self.sample_replacements(system, states, batch)
@@ -65,7 +64,7 @@ class ReplacedTokenDetection(nn.Module):
     def sample_replacements(self, system: SystemProtocol, states: Tensor, batch: Batch) -> Corrupted:
         """The text with masked tokens replaced by the generator's samples, without gradients; a correct one counts as
         original."""
-        text, target = batch.streams["text"], batch.targets["text"]
+        text, target = text_of(batch), batch.targets["text"]
         masked = target.weight > 0
         probabilities = self.companion.head.log_probabilities(states[masked], system.embedding_weight).exp()
         # in training torch's global generator, which each step seeds; else the same samples each time
@@ -77,7 +76,8 @@ class ReplacedTokenDetection(nn.Module):
 
     def detect(self, system: SystemProtocol, tokens: Tokens) -> Tensor:
         """The discriminator's logits (batch, time): above 0 a token was more probably replaced."""
-        return system.head(system.backbone(system.input(tokens), tokens).states)
+        logits: Tensor = system.head(system.backbone(system.input(tokens), tokens).states)
+        return logits
 
 
 class Corrupted(NamedTuple):

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from firth.config import schema
-from firth.errors import FirthError
+from firth.errors import FirthError, expect
+
+PooledHead = schema.ClassificationHead | schema.PoolingHead
 
 
-def require(config: schema.Neural, head: type, *batching: type) -> None:
+def require(config: schema.Neural, head: type[PooledHead], *batching: type[schema.Batching]) -> None:
     """Refuse a head, batching or backbone that the objective does not support, and pooling of a first token that
     attends to nothing."""
     kind = config.objective.kind
@@ -20,6 +22,6 @@ def require(config: schema.Neural, head: type, *batching: type) -> None:
         do = "start from an encoder or decoder, such as bert or gpt"
         raise FirthError(f"the objective {kind} does not support encoder-decoders", where="backbone", do=do)
     causal = getattr(backbone, "mask", "") == "causal" or getattr(backbone, "bidirectional", "") == "no"
-    if causal and config.head.pooling == "first":
+    if causal and expect(config.head, head).pooling == "first":
         what = "with a causal mask the first token attends to nothing of the text"
         raise FirthError(what, where="head.pooling", do="set head.pooling=last and batching.layout=cls-last")

@@ -5,10 +5,11 @@ from __future__ import annotations
 from torch import Tensor
 
 from firth.config import schema
-from firth.errors import FirthError
-from firth.models.heads.pointer_generator import CopyDistribution
+from firth.errors import FirthError, expect
+from firth.models.heads.lm_head import CopyDistribution
+from firth.nn.characters import CharacterDecoder
 from firth.objectives.causal_lm import CausalLM
-from firth.objectives.objective import SystemProtocol
+from firth.objectives.objective import SystemProtocol, lm_head, text_of
 from firth.tokenizers.characters import PAD
 from firth.types import Batch, Encoded, State, Term
 
@@ -28,8 +29,9 @@ class Seq2Seq(CausalLM):
         if not isinstance(config.backbone, schema.EncoderDecoder):
             do = "set backbone.kind=encoder-decoder"
             raise FirthError("sequence-to-sequence learning needs an encoder-decoder", where="backbone", do=do)
-        self.label_smoothing, self.coverage_weight = config.objective.label_smoothing, config.objective.coverage_weight
-        self.predicts_characters = bool(config.head.character_width)
+        objective = expect(config.objective, schema.Seq2Seq)
+        self.label_smoothing, self.coverage_weight = objective.label_smoothing, objective.coverage_weight
+        self.predicts_characters = bool(expect(config.head, schema.LMHead).character_width)
         self.copies = isinstance(config.head, schema.PointerGeneratorHead)
         has_attention = (
             isinstance(config.backbone.decoder, schema.Recurrent) and config.backbone.attention.score != "none"
@@ -57,24 +59,26 @@ class Seq2Seq(CausalLM):
 
     def log_probabilities(self, system: SystemProtocol, batch: Batch) -> Tensor:
         """Log-probabilities of all tokens at each target position (batch, time, vocabulary)."""
-        encoded = system.encode(batch)
-        return system.head.log_probabilities(encoded.states, system.embedding_weight, *self._copying(encoded, batch))
+        encoded, head = system.encode(batch), lm_head(system)
+        return head.log_probabilities(encoded.states, system.embedding_weight, *self._copying(encoded, batch))
 
     def _copying(self, encoded: Encoded, batch: Batch) -> tuple[CopyDistribution, ...]:
         """The copy distribution, if the head is a pointer-generator."""
-        return (CopyDistribution(encoded.alignment, batch.streams["source"].ids),) if self.copies else ()
+        if not self.copies:
+            return ()
+        return (CopyDistribution(expect(encoded.alignment, Tensor), text_of(batch, "source").ids),)
 
     def terms(self, system: SystemProtocol, batch: Batch, state: State | None) -> tuple[list[Term], State | None]:
         """The negative log-likelihood, and in training the terms that are added to it."""
         encoded, target = system.encode(batch, state), batch.targets[self.target_name]
-        loss = system.head.loss(encoded.states, target, system.embedding_weight, *self._copying(encoded, batch))
+        loss = lm_head(system).loss(encoded.states, target, system.embedding_weight, *self._copying(encoded, batch))
         counts = self.counts(batch)
         terms = [Term("tokens", loss, counts["tokens"])]
         if self.training and self.label_smoothing:
-            smoothing = system.head.smoothing_loss(encoded.states, target, system.embedding_weight)
+            smoothing = lm_head(system).smoothing_loss(encoded.states, target, system.embedding_weight)
             terms.append(Term("smoothing", smoothing, counts["tokens"], self.label_smoothing))
         if self.training and self.coverage_weight:
-            coverage = _coverage_loss(encoded.alignment, target.weight)
+            coverage = _coverage_loss(expect(encoded.alignment, Tensor), target.weight)
             terms.append(Term("coverage", coverage, counts["tokens"], self.coverage_weight))
         if self.predicts_characters:
             terms.append(Term("characters", _character_loss(system, encoded, batch), counts["characters"]))
@@ -83,11 +87,12 @@ class Seq2Seq(CausalLM):
 
 def _character_loss(system: SystemProtocol, encoded: Encoded, batch: Batch) -> Tensor:
     """Negative log-likelihood of the characters of out-of-vocabulary target words."""
-    characters, decoder = batch.targets[CHARACTERS].values, system.head.character_decoder
+    characters, decoder = batch.targets[CHARACTERS].values, expect(lm_head(system).character_decoder, CharacterDecoder)
     unknown = characters[..., 0] != PAD
     if not unknown.any():  # all parameters take part in every batch, as DDP needs
-        return sum(parameter.sum() for parameter in decoder.parameters()) * 0.0
-    return decoder(encoded.states[unknown], characters[unknown])
+        return sum((parameter.sum() for parameter in decoder.parameters()), encoded.states.new_zeros(())) * 0.0
+    loss: Tensor = decoder(encoded.states[unknown], characters[unknown])
+    return loss
 
 
 def _coverage_loss(weights: Tensor, predicted: Tensor) -> Tensor:

@@ -2,24 +2,21 @@
 
 from __future__ import annotations
 
-from torch import nn
 from torch.nn import functional as F
 
 from firth.config import schema
-from firth.objectives.objective import SystemProtocol
+from firth.objectives.objective import Objective, SystemProtocol
 from firth.objectives.requirements import require
 from firth.types import Batch, State, Term
 
 
-class Supervised(nn.Module):
+class Supervised(Objective):
     """Cross-entropy of the labels; the target "label" holds class indices (batch,)."""
 
     metric = "accuracy"  # it has weight 0 in the loss
-    allows_bidirectional = True
-    nonstationary = False
 
     def __init__(self, config: schema.Neural, width: int):
-        super().__init__()
+        super().__init__(config, width)
         require(config, schema.ClassificationHead, schema.SentencePairs, schema.ImageRows)
 
     def counts(self, batch: Batch) -> dict[str, float]:

@@ -8,7 +8,7 @@ import torch
 from torch import Tensor
 
 from firth.models.build import System
-from firth.models.heads.pointer_generator import CopyDistribution
+from firth.models.heads.lm_head import CopyDistribution
 from firth.types import Batch, State, Tokens
 
 IDS = "ids"  # of the source, in the state, where the model copies (pointer-generator)

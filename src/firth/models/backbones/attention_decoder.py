@@ -8,8 +8,8 @@ from typing import NamedTuple
 import torch
 from torch import Tensor, nn
 
-from firth.config.schema import EncoderDecoder, Transformer
-from firth.errors import FirthError
+from firth.config.schema import EncoderDecoder, Recurrent, Transformer
+from firth.errors import FirthError, expect
 from firth.nn.attention.rnn_attention import DecoderAttention
 from firth.nn.recurrent import RecurrentLayers
 from firth.types import ALIGNMENT, Encoded, State, Tokens
@@ -43,13 +43,15 @@ class AttentionDecoder(nn.Module):
 
     def __init__(self, config: EncoderDecoder, input_width: int, source_width: int):
         super().__init__()
-        attention, self.depth = config.attention, config.decoder.depth
+        attention, decoder = config.attention, expect(config.decoder, Recurrent)
+        self.depth = decoder.depth
         self.config, self.source_width = attention, source_width
-        self.width = config.decoder.projection or config.decoder.width
+        self.width = decoder.projection or decoder.width
         self.attends_before = attention.score != "none" and attention.query_state == "previous"
         extra_width = source_width * self.attends_before + self.width * attention.input_feeding
-        self.layers = RecurrentLayers(config.decoder, input_width + extra_width)
-        self.attention = self.combine = None
+        self.layers = RecurrentLayers(decoder, input_width + extra_width)
+        self.attention: DecoderAttention | None = None
+        self.combine: nn.Linear | None = None
         self.has_alignment = attention.score != "none"  # whether it gives attention weights over the source
         if self.has_alignment:
             self.attention = DecoderAttention(attention, self.width, source_width)
@@ -115,7 +117,7 @@ class AttentionDecoder(nn.Module):
         states, recurrent = self.layers(inputs, recurrent)
         if not self.attends_before:
             context, weights = self._attend(states, source, live)
-        attentional = self.combine(torch.cat([states, context], -1)).tanh()
+        attentional = expect(self.combine, nn.Linear)(torch.cat([states, context], -1)).tanh()
         new_live = {**live, **recurrent, STEP: live[STEP] + vectors.shape[1]}
         if self.config.input_feeding:
             new_live[INPUT_FEED] = attentional[:, -1]
@@ -127,7 +129,8 @@ class AttentionDecoder(nn.Module):
         self, queries: Tensor, source: Mapping[str, Tensor], live: Mapping[str, Tensor]
     ) -> tuple[Tensor, Tensor]:
         """Context vectors (batch, time, source width) and attention weights (batch, time, source)."""
-        weights = self.attention(queries, source[ENCODER_KEYS], source[ENCODER_MASK], live[STEP], live.get(COVERAGE))
+        attention = expect(self.attention, DecoderAttention)
+        weights = attention(queries, source[ENCODER_KEYS], source[ENCODER_MASK], live[STEP], live.get(COVERAGE))
         return weights @ source[ENCODER_STATES], weights
 
 
@@ -181,7 +184,7 @@ BRIDGES = {"none": NoBridge, "copy": CopyBridge, "linear": LinearBridge}
 
 def _check(config: EncoderDecoder, stepwise: bool) -> None:
     """Refuse combinations of encoder, decoder, attention and bridge that do not work."""
-    encoder, decoder, attention = config.encoder, config.decoder, config.attention
+    encoder, decoder, attention = config.encoder, expect(config.decoder, Recurrent), config.attention
     if decoder.bidirectional != "no":
         where = "backbone.decoder.bidirectional"
         raise FirthError("a bidirectional decoder cannot generate", where=where, do="set it to no")

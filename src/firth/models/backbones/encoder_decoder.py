@@ -8,12 +8,13 @@ import torch
 from torch import Tensor, nn
 
 from firth.config.schema import EncoderDecoder, Recurrent, Transformer
-from firth.errors import FirthError
+from firth.errors import FirthError, expect
 from firth.models.backbones.attention_decoder import ENCODER_MASK, ENCODER_STATES, AttentionDecoder, EncoderOutput
 from firth.models.backbones.recurrent import RecurrentBackbone
 from firth.models.backbones.transformer import TransformerBackbone
 from firth.nn.attention.mask import cross_attention_mask, mask_pattern
-from firth.nn.attention.multi_head import CrossAttentionInput
+from firth.nn.attention.multi_head import CrossAttention, CrossAttentionInput
+from firth.nn.transformer_block import ResidualBlock, TransformerBlock
 from firth.types import Encoded, State, Tokens
 
 
@@ -23,11 +24,12 @@ class TransformerDecoder(TransformerBackbone):
     has_alignment = True
 
     def __init__(self, config: EncoderDecoder, input_width: int, source_width: int):
-        if not mask_pattern(config.decoder).causal:
+        decoder = expect(config.decoder, Transformer)
+        if not mask_pattern(decoder).causal:
             do = "set it to causal"
             raise FirthError("a decoder needs a causal mask", where="backbone.decoder.mask", do=do)
-        if source_width != config.decoder.width:
-            widths = f"the encoder's is {source_width}, the decoder's {config.decoder.width}"
+        if source_width != decoder.width:
+            widths = f"the encoder's is {source_width}, the decoder's {decoder.width}"
             what = f"cross-attention needs equal widths; {widths}"
             raise FirthError(what, where="backbone", do="set backbone.encoder.width and backbone.decoder.width alike")
         default = EncoderDecoder()
@@ -35,18 +37,18 @@ class TransformerDecoder(TransformerBackbone):
             what = "a Transformer decoder has its own cross-attention and no bridge"
             do = "leave backbone.attention and backbone.bridge out, or set backbone.decoder.kind=recurrent"
             raise FirthError(what, where="backbone", do=do)
-        super().__init__(config.decoder, input_width, cross=True)
+        super().__init__(decoder, input_width, cross=True)
 
     def initial_state(self, encoder_output: EncoderOutput) -> State:
         """The decoder state before any token."""
         states = encoder_output.states
-        keys_values = [torch.stack(block.cross_attention.sublayer.project_source(states), 1) for block in self.blocks]
+        keys_values = [torch.stack(_cross_attention(block).project_source(states), 1) for block in self.layers]
         source = {ENCODER_STATES: torch.stack(keys_values, 1), ENCODER_MASK: encoder_output.mask}
         return replace(self.start(len(states), states.device), source=source)
 
     def decode(self, vectors: Tensor, target: Tokens, encoder_output: EncoderOutput) -> Encoded:
         """Hidden states of the whole target (batch, time, width), by teacher forcing."""
-        return self(vectors, target, None, _cross_attention_input(target, encoder_output))
+        return self.forward(vectors, target, None, _cross_attention_input(target, encoder_output))
 
     def step(self, vectors: Tensor, target: Tokens, state: State) -> Encoded:
         """The next tokens' embeddings (batch, time, input width) -> hidden states and the new state."""
@@ -54,7 +56,7 @@ class TransformerDecoder(TransformerBackbone):
         if len(mask) != len(target.ids):
             mask = mask.repeat_interleave(len(target.ids) // len(mask), 0)
         source = CrossAttentionInput(cross_attention_mask(target, mask), keys_values=state.source[ENCODER_STATES])
-        return self(vectors, target, state, source)
+        return self.forward(vectors, target, state, source)
 
     @torch.no_grad()
     def align(self, vectors: Tensor, target: Tokens, encoder_output: EncoderOutput, layer: int = -1) -> Tensor:
@@ -62,9 +64,13 @@ class TransformerDecoder(TransformerBackbone):
         x, context = self.prepare(vectors, target)
         context = replace(context, source=_cross_attention_input(target, encoder_output))
         layer = range(len(self.blocks))[layer]
-        for block in self.blocks[:layer]:
+        for block in self.layers[:layer]:
             x = block(x, context)
-        return self.blocks[layer].cross_attention_weights(x, context).mean(1)
+        return self.layers[layer].cross_attention_weights(x, context).mean(1)
+
+
+def _cross_attention(block: TransformerBlock) -> CrossAttention:
+    return expect(expect(block.cross_attention, ResidualBlock).sublayer, CrossAttention)
 
 
 def _cross_attention_input(target: Tokens, encoder_output: EncoderOutput) -> CrossAttentionInput:
@@ -72,8 +78,10 @@ def _cross_attention_input(target: Tokens, encoder_output: EncoderOutput) -> Cro
     return CrossAttentionInput(mask, states=encoder_output.states)
 
 
-ENCODERS = {Transformer: TransformerBackbone, Recurrent: RecurrentBackbone}
-DECODERS = {Transformer: TransformerDecoder, Recurrent: AttentionDecoder}
+def _encoder(config: Transformer | Recurrent, input_width: int) -> TransformerBackbone | RecurrentBackbone:
+    if isinstance(config, Transformer):
+        return TransformerBackbone(config, input_width)
+    return RecurrentBackbone(config, input_width)
 
 
 class EncoderDecoderBackbone(nn.Module):
@@ -90,8 +98,9 @@ class EncoderDecoderBackbone(nn.Module):
             what = "a reversible encoder has two streams of states, and the decoder attends to one"
             raise FirthError(what, where="backbone.encoder.residual", do="set it to plain")
         self.reverse_source = config.reverse_source
-        self.encoder = ENCODERS[type(config.encoder)](config.encoder, input_width)
-        self.decoder = DECODERS[type(config.decoder)](config, input_width, self.encoder.width)
+        self.encoder = _encoder(config.encoder, input_width)
+        decoder = TransformerDecoder if isinstance(config.decoder, Transformer) else AttentionDecoder
+        self.decoder = decoder(config, input_width, self.encoder.width)
         self.width, self.max_length = self.decoder.width, self.decoder.max_length
 
     def forward(

@@ -10,17 +10,25 @@ from torch import Tensor, nn
 from torch.nn import functional as F
 
 from firth.config.schema import ReformerAttention, Transformer, WindowAttention
-from firth.errors import FirthError
+from firth.errors import FirthError, expect
 from firth.models.backbones.recomputation import empty_state, recompute
 from firth.models.backbones.transformer_checks import check_layers, check_transformer
 from firth.nn.attention.kv_cache import KVCache
+from firth.nn.attention.local import LocalAttention
+from firth.nn.attention.lsh import LSHAttention
 from firth.nn.attention.mask import AttentionMask, attention_mask, mask_pattern, position_ids
-from firth.nn.attention.multi_head import AttentionContext, AttentionProjections, CrossAttentionInput
+from firth.nn.attention.multi_head import (
+    AttentionContext,
+    AttentionProjections,
+    CrossAttentionInput,
+    MultiHeadAttention,
+)
 from firth.nn.attention.segment_recurrence import MEMORY, SegmentMemory
 from firth.nn.attention.two_stream import QueryStream, two_stream_mask
 from firth.nn.norm import build_norm
 from firth.nn.positions.relative import different_segments
-from firth.nn.positions.schemes import head_width, position_encoding
+from firth.nn.positions.scheme import head_width
+from firth.nn.positions.schemes import position_encoding
 from firth.nn.reversible import RESIDUAL_STREAMS, STREAM_COUNTS
 from firth.nn.transformer_block import TransformerBlock
 from firth.nn.unpadded import Unpadded
@@ -57,6 +65,11 @@ class TransformerBackbone(nn.Module):
             self.query_embedding = nn.Parameter(torch.empty(input_width).normal_(std=config.init_std))
         self._init_weights()
 
+    @property
+    def layers(self) -> list[TransformerBlock]:
+        """The Transformer layers, from the first to the last."""
+        return [expect(block, TransformerBlock) for block in self.blocks]
+
     def start(self, batch_size: int, device: torch.device | str = "cpu") -> State:
         """The state before any token."""
         config = self.config
@@ -82,7 +95,7 @@ class TransformerBackbone(nn.Module):
 
     def encode(self, vectors: Tensor, tokens: Tokens) -> Encoded:
         """Hidden states of whole sequences, for a decoder's cross-attention."""
-        return self(vectors, tokens)
+        return self.forward(vectors, tokens)
 
     def forward_two_stream(
         self, vectors: Tensor, tokens: Tokens, query_stream: QueryStream, state: State | None = None
@@ -95,14 +108,15 @@ class TransformerBackbone(nn.Module):
         return Encoded(states, mask, state=_next_state(context, state))
 
     def _run_blocks(self, x: Tensor, context: AttentionContext) -> Tensor:
-        return RESIDUAL_STREAMS[self.config.residual](self.blocks, x, context)
+        return RESIDUAL_STREAMS[self.config.residual](self.layers, x, context)
 
     def prepare(
         self, vectors: Tensor, tokens: Tokens, state: State | None = None, query_stream: QueryStream | None = None
     ) -> tuple[Tensor, AttentionContext]:
         """The first layer's input, and the context that all layers share."""
         cache, memory = self._load_past(state, vectors.shape[1])
-        past = (cache or memory).past if cache or memory else 0
+        source = cache or memory
+        past = 0 if source is None else source.past
         positions = position_ids(tokens, past)
         x = self._embed(vectors, positions)
         key_positions = torch.arange(past + vectors.shape[1], device=positions.device) if past else positions
@@ -144,17 +158,19 @@ class TransformerBackbone(nn.Module):
 
     def _embed(self, vectors: Tensor, positions: Tensor) -> Tensor:
         x = self.input_norm(self.positions.embed(vectors, positions))
-        return self.embedding_proj(F.dropout(x, self.config.dropout, self.training))
+        projected: Tensor = self.embedding_proj(F.dropout(x, self.config.dropout, self.training))
+        return projected
 
     @torch.no_grad()
     def attention_weights(self, vectors: Tensor, tokens: Tokens, layer: int) -> Tensor:
         """Attention weights of one layer (batch, heads, time, time); only the layers below it are run."""
         x, context = self.prepare(vectors, tokens)
         # of reversible streams, the second is the input of attention
-        x = RESIDUAL_STREAMS[self.config.residual](self.blocks[:layer], x, context)[..., -self.config.width :]
-        block = self.blocks[layer]
-        attention = block.attention
-        return attention.sublayer.weights(attention.pre_norm(x), block.with_kv_states(x, context))
+        x = RESIDUAL_STREAMS[self.config.residual](self.layers[:layer], x, context)[..., -self.config.width :]
+        block = self.layers[layer]
+        attention = block.attention.sublayer
+        assert isinstance(attention, MultiHeadAttention | LocalAttention | LSHAttention)
+        return attention.weights(block.attention.pre_norm(x), block.with_kv_states(x, context))
 
     def _init_weights(self) -> None:
         """Normal initialisation; layers that add to the residual stream start smaller, by depth (GPT-2; Radford et al.
@@ -176,8 +192,9 @@ class TransformerBackbone(nn.Module):
 
 def _can_unpad(config: Transformer) -> bool:
     """Whether all but the attention kernel acts on each token by itself, so that padding can be removed."""
-    attention, windowed = config.attention, isinstance(config.attention, WindowAttention)
-    if isinstance(attention, ReformerAttention) or (windowed and attention.global_projections):
+    attention = config.attention
+    projects_global = isinstance(attention, WindowAttention) and attention.global_projections
+    if isinstance(attention, ReformerAttention) or projects_global:
         return False
     needs_padding = config.memory.length or config.residual != "plain" or mask_pattern(config).query_stream
     return not needs_padding and position_encoding(config).cacheable_keys

@@ -8,8 +8,8 @@ from firth.config.schema import LSH, ReformerAttention, RotaryPositions, Transfo
 from firth.errors import FirthError
 from firth.nn.attention.lsh import MAX_BUCKETS
 from firth.nn.attention.mask import mask_pattern
-from firth.nn.positions.scheme import LayerPositionEncoding, PositionEncoding
-from firth.nn.positions.schemes import POSITION_ENCODINGS, head_width, position_encoding
+from firth.nn.positions.scheme import LayerPositionEncoding, PositionEncoding, head_width
+from firth.nn.positions.schemes import POSITION_ENCODINGS, position_encoding
 
 
 def check_transformer(config: Transformer) -> None:

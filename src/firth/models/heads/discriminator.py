@@ -27,4 +27,5 @@ class DiscriminatorHead(nn.Module):
 
     def forward(self, states: Tensor) -> Tensor:
         """Hidden states (…, width) -> logits (…)."""
-        return self.classifier(F.gelu(self.dense(states))).squeeze(-1)
+        logits: Tensor = self.classifier(F.gelu(self.dense(states)))
+        return logits.squeeze(-1)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from typing import NamedTuple
 
 import torch
 from torch import Tensor, nn
@@ -17,7 +18,21 @@ from firth.nn.norm import LayerNorm
 from firth.nn.sampled_softmax import sampled_cross_entropy, sampling_probabilities
 from firth.types import Target
 
+EPSILON = 1e-20  # added to probabilities before the logarithm
 INIT_RANGE = 0.1  # an untied output weight is initialised uniformly in ±INIT_RANGE
+
+
+class CopyDistribution(NamedTuple):
+    """Attention weights over the source tokens, which are the probabilities of copying each; only a pointer-generator
+    head is given one."""
+
+    weights: Tensor  # (batch, time, source); those of local-p attention sum to less than 1
+    ids: Tensor  # (batch, source)
+
+    @property
+    def probabilities(self) -> Tensor:
+        """The probability of copying each source token (batch, time, source)."""
+        return self.weights / self.weights.sum(-1, keepdim=True).clamp(min=EPSILON)
 
 
 class Transform(nn.Module):
@@ -30,7 +45,8 @@ class Transform(nn.Module):
 
     def forward(self, x: Tensor) -> Tensor:
         """x (…, width) -> (…, out)."""
-        return self.norm(self.activation(self.dense(x)))
+        transformed: Tensor = self.norm(self.activation(self.dense(x)))
+        return transformed
 
 
 class LMHead(nn.Module):
@@ -46,6 +62,7 @@ class LMHead(nn.Module):
         self.scale = 1 / math.sqrt(width) if config.scale_states else 1.0
         sampled = 0 < config.sampled_softmax < vocabulary
         probabilities = sampling_probabilities(vocabulary, config.sampled_softmax) if sampled else None
+        self.sampling_probabilities: Tensor | None
         self.register_buffer("sampling_probabilities", probabilities, persistent=False)
         self.weight_cache = WeightCache()
         self.character_decoder = CharacterDecoder(config.character_width, width) if config.character_width else None
@@ -55,7 +72,9 @@ class LMHead(nn.Module):
         elif out != width:
             self.projection = nn.Linear(width, out, bias=False)
 
-    def loss(self, states: Tensor, target: Target, embedding_weight: Tensor | None) -> Tensor:
+    def loss(
+        self, states: Tensor, target: Target, embedding_weight: Tensor | None, *copying: CopyDistribution
+    ) -> Tensor:
         """The weighted sum of negative log-likelihoods; hidden states (batch, time, width), targets (batch, time)."""
         states, values, weights = states.flatten(0, -2), target.values.flatten(), target.weight.flatten()
         predicted = weights.nonzero().squeeze(-1)
@@ -80,7 +99,9 @@ class LMHead(nn.Module):
         states, weight = self.project_states(states).flatten(0, -2), self.output_weight(embedding_weight)
         return linear_nll(states, weight, self.bias, values.flatten()).view(values.shape)
 
-    def log_probabilities(self, states: Tensor, embedding_weight: Tensor | None) -> Tensor:
+    def log_probabilities(
+        self, states: Tensor, embedding_weight: Tensor | None, *copying: CopyDistribution
+    ) -> Tensor:
         """Hidden states (…, width) -> log-probabilities (…, vocabulary), in at least float32."""
         weight = self.output_weight(embedding_weight).to(states.dtype)
         logits = linear(self.project_states(states), weight, self.bias, self.weight_cache)
@@ -88,7 +109,7 @@ class LMHead(nn.Module):
 
     def project_states(self, states: Tensor) -> Tensor:
         """The input of the output projection."""
-        projected = self.projection(states)
+        projected: Tensor = self.projection(states)
         return projected if self.scale == 1.0 else projected * self.scale
 
     def output_weight(self, embedding_weight: Tensor | None) -> Tensor:

@@ -17,4 +17,5 @@ class NextSentenceHead(nn.Module):
 
     def forward(self, states: Tensor) -> Tensor:
         """Hidden states (…, width) -> logits (…, classes)."""
-        return self.classifier(self.pooler(states).tanh())
+        logits: Tensor = self.classifier(self.pooler(states).tanh())
+        return logits

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import torch
 from torch import Tensor, nn
 from torch.nn import functional as F
@@ -9,7 +11,7 @@ from torch.nn import functional as F
 from firth.config import schema
 
 INIT_STD = 0.02  # standard deviation of the initial weights
-ACTIVATIONS = {"tanh": torch.tanh, "gelu": F.gelu, "relu": F.relu}
+ACTIVATIONS: dict[str, Callable[[Tensor], Tensor]] = {"tanh": torch.tanh, "gelu": F.gelu, "relu": F.relu}
 
 
 def pool(states: Tensor, mask: Tensor, pooling: str) -> Tensor:
@@ -39,7 +41,8 @@ class ClassificationHead(nn.Module):
         """Hidden states (batch, time, width) -> logits (batch, classes)."""
         pooled = pool(states, mask, self.pooling)
         pooled = pooled if self.pooler is None else self.activation(self.pooler(pooled))
-        return self.classifier(F.dropout(pooled, self.dropout, self.training))
+        logits: Tensor = self.classifier(F.dropout(pooled, self.dropout, self.training))
+        return logits
 
 
 class PoolingHead(nn.Module):

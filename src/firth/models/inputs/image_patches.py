@@ -7,7 +7,7 @@ from torch import Tensor, nn
 from torch.nn import functional as F
 
 from firth.config.schema import PatchInput
-from firth.errors import FirthError
+from firth.errors import FirthError, expect
 from firth.types import Pixels, Tokens
 
 
@@ -37,8 +37,9 @@ class PatchEmbedding(nn.Module):
         """The sequence length of an image: its patches and the [CLS] token."""
         return self.config.positions
 
-    def backbone_inputs(self, pixels: Pixels) -> tuple[Tensor, Tokens]:
+    def backbone_inputs(self, stream: Tokens | Pixels) -> tuple[Tensor, Tokens]:
         """Embeddings (batch, positions, width), and tokens without padding for the backbone."""
+        pixels = expect(stream, Pixels)
         vectors = self(pixels)
         mask = torch.ones(vectors.shape[:2], dtype=torch.bool, device=vectors.device)
         return vectors, Tokens(mask.long(), mask)

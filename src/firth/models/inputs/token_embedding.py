@@ -7,9 +7,10 @@ from torch import Tensor, nn
 from torch.nn import functional as F
 
 from firth.config.schema import TokenInput
+from firth.errors import expect
 from firth.nn.characters import CharacterEncoder
 from firth.tokenizers.characters import PAD
-from firth.types import Tokens
+from firth.types import Pixels, Tokens
 
 
 class TokenEmbedding(nn.Module):
@@ -29,8 +30,9 @@ class TokenEmbedding(nn.Module):
         self.segments = embedding(config.segments) if config.segments else None
         self.character_encoder = CharacterEncoder(config.character_width, width) if config.character_width else None
 
-    def backbone_inputs(self, tokens: Tokens) -> tuple[Tensor, Tokens]:
+    def backbone_inputs(self, stream: Tokens | Pixels) -> tuple[Tensor, Tokens]:
         """Embeddings and tokens, as a backbone takes them."""
+        tokens = expect(stream, Tokens)
         return self(tokens), tokens
 
     def forward(self, tokens: Tokens) -> Tensor:
