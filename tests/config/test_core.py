@@ -45,6 +45,7 @@ def test_a_kind_is_chosen_by_name_and_starts_from_its_defaults():
         ("backbone.width=0", "backbone.width = 0: must be at least 1"),
         ("backbone.width=2.5", "backbone.width = 2.5: expected int"),
         ("backbone.dropout=1.5", "backbone.dropout = 1.5: must be at most 0.95"),
+        ("train.optimizer.betas=0.8,0.9,0.99", "train.optimizer.betas: expected 2 numbers, found 3"),
         ("train.optimizer.learning_rate=0", "train.optimizer.learning_rate = 0.0: must be above 0.0"),
         ("train.optimizer.learning_rate=nan", "train.optimizer.learning_rate = nan: not a finite number"),
         ("tokenizer.model=bep", "tokenizer.model = bep: not one of char, byte"),
@@ -72,3 +73,9 @@ def test_an_unknown_preset_names_the_nearest():
         preset("lsmt-lm")
     with pytest.raises(FirthError, match="unknown size of lstm-lm 'huge'"):
         preset("lstm-lm:huge")
+
+
+def test_a_whole_number_may_be_written_as_a_float_but_nothing_is_rounded():
+    assert merge(Neural(), {"backbone": {"width": 64.0}}).backbone.width == 64
+    with pytest.raises(FirthError, match=r"backbone.width = 64.5: expected int"):
+        merge(Neural(), {"backbone": {"width": 64.5}})

@@ -191,6 +191,13 @@ def test_every_distribution_sums_to_one(documents, order, smoothing, prune, entr
     assert model.normalised
 
 
+@pytest.mark.parametrize("smoothing", ["kneser-ney", "modified-kneser-ney"])
+def test_a_count_equal_to_the_threshold_is_pruned_and_gives_its_mass_to_the_backoff(smoothing):
+    documents = [[3, 4], [3, 4], [3, 5], [3, 6]]  # after 3: 4 twice, 5 and 6 once each
+    model = trained(documents, order=2, smoothing=smoothing, prune=(0, 1))
+    assert np.allclose(table(model, contexts(2)).sum(1), 1, atol=1e-5)
+
+
 def test_the_table_has_the_names_of_the_configuration():
     assert list(module.METHODS) == list(get_args(get_type_hints(Ngram)["smoothing"])) == METHODS
 

@@ -79,3 +79,36 @@ def test_bf16_autocast_takes_and_gives_float32_state():
     torch.testing.assert_close(states.float(), expected, atol=0.01, rtol=0.02)
     torch.testing.assert_close(after, end, atol=0.01, rtol=0.02)
     assert layers.weight_hh_l0.grad.dtype == torch.float32
+
+
+def test_variational_dropout_has_one_mask_for_all_positions_of_a_sequence():
+    config = Recurrent(width=64, depth=1, dropout=0.5, variational_dropout=True)
+    layers, x = RecurrentLayers(config, 5), torch.randn(2, 6, 5)
+    dropped = layers(x, zeros(2, config))[0] == 0
+    assert 0.3 < dropped.float().mean() < 0.7
+    assert all(torch.equal(dropped[:, 0], dropped[:, i]) for i in range(1, 6))
+    assert not torch.equal(dropped[0, 0], dropped[1, 0])
+    layers.eval()
+    assert not (layers(x, zeros(2, config))[0] == 0).any()
+
+
+def test_weight_dropout_is_for_training_alone():
+    config = Recurrent(width=16, depth=1, weight_dropout=0.5)
+    layers, x = RecurrentLayers(config, 5), torch.randn(2, 6, 5)
+    assert not torch.equal(layers(x, zeros(2, config))[0], layers(x, zeros(2, config))[0])
+    layers.eval()
+    torch.testing.assert_close(layers(x, zeros(2, config))[0], layers(x, zeros(2, config))[0])
+
+
+@pytest.mark.parametrize("bidirectional", ["no", "concatenate"])
+def test_final_states_of_padded_sequences_are_those_of_each_alone(bidirectional):
+    """The lengths are such that sorting them and its inverse are different permutations."""
+    config = Recurrent(width=6, depth=2, bidirectional=bidirectional)
+    layers, x, lengths = RecurrentLayers(config, 5), torch.randn(3, 4, 5), [2, 4, 3]
+    states, live = layers(x, layers.start(3, "cpu"), torch.tensor(lengths))
+    for row, length in enumerate(lengths):
+        alone, end = layers(x[row : row + 1, :length], layers.start(1, "cpu"))
+        torch.testing.assert_close(states[row, :length], alone[0])
+        torch.testing.assert_close(
+            {name: tensor[row] for name, tensor in live.items()}, {k: v[0] for k, v in end.items()}
+        )

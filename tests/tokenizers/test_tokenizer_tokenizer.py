@@ -337,3 +337,13 @@ def test_a_configured_file_is_loaded(trained, tmp_path):
     trained(PLAIN[0]).save(tmp_path / "t.json")
     loaded = Tokenizer.train(Config(file=str(tmp_path / "t.json")), [])
     assert loaded.hash == trained(PLAIN[0]).hash
+
+
+def test_sentinels_are_counted_in_the_vocabulary_and_numbered_by_their_names(trained):
+    plain = trained(Config(model="byte-bpe", vocabulary_size=400))
+    tokenizer = trained(Config(model="byte-bpe", vocabulary_size=400, sentinels=12))
+    assert tokenizer.vocab_size == plain.vocab_size == 400
+    assert tokenizer.sentinels == tuple(tokenizer.token_to_id(f"<extra_id_{number}>") for number in range(12))
+    assert tokenizer.sentinels[0] == 399  # <extra_id_0> is the last, as in T5
+    ids = tokenizer.encode("a river")
+    assert tokenizer.decode([*ids, *tokenizer.sentinels]) == tokenizer.decode(ids) == "a river"

@@ -30,7 +30,7 @@ def test_it_is_the_exponential_moving_average():
         ema.update(step)
         decay = min(0.9, (1 + step) / (10 + step))
         expected = decay * expected + (1 - decay) * system.weight.detach()
-    torch.testing.assert_close(ema.average["weight"], expected)
+        torch.testing.assert_close(ema.average["weight"], expected)  # at each step: the last ones forget the warm-up
 
 
 def test_the_average_is_swapped_in_and_out():

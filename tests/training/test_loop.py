@@ -20,6 +20,7 @@ from firth.runs.progress import Quiet
 from firth.tokenizers.special_tokens import SpecialTokens
 from firth.training.device import Distributed, training_environment
 from firth.training.loop import Evaluation, Trainer, TrainingTask, train
+from firth.types import Cursor
 
 SPECIAL = SpecialTokens(pad=0, unknown=1, start=2, end=3, mask=4, cls=5, sep=6)
 CONFIG = Neural(
@@ -118,6 +119,21 @@ def test_dropout_repeats_with_the_seed_and_differs_between_steps(tmp_path):
     other, _ = trained(tmp_path / "other", *settings, "seed=2")
     assert all(torch.equal(tensor, weights(second)[name]) for name, tensor in weights(first).items())
     assert not torch.equal(weights(first)["input.weight"], weights(other)["input.weight"])
+
+
+def test_each_micro_batch_of_each_step_has_a_seed_of_its_own(tmp_path):
+    class Seeds(torch.nn.Module):
+        def __init__(self, system):
+            super().__init__()
+            self.system, self.objective, self.seen = system, system.objective, []
+
+        def forward(self, batch, state=None):
+            self.seen.append(torch.initial_seed())
+            return self.system(batch, state)
+
+    settings = ("train.budget=3 steps", "train.gradient_accumulation=2")
+    task, _ = trained(tmp_path / "run", *settings, system=Seeds(build(CONFIG, 40)))
+    assert len(task.system.seen) == len(set(task.system.seen)) == 6
 
 
 def test_training_leaves_the_callers_random_state_and_settings_alone(tmp_path):
@@ -259,3 +275,52 @@ def test_a_finished_run_does_nothing_more(tmp_path):
     again = firth.resume(tmp_path / "run")
     assert model.run.weights.stat().st_mtime_ns == before
     assert again.perplexity() == model.perplexity()
+
+
+def test_evaluation_and_the_saved_model_use_the_averaged_weights(tmp_path):
+    from firth.training.checkpoint import read_tensors
+
+    evaluated, names = [], ("train.budget=3 steps", "train.evaluate_every=3", "train.ema_decay=0.5")
+    system = build(CONFIG, 40)
+
+    def evaluate():
+        evaluated.append({name: tensor.clone() for name, tensor in system.state_dict().items()})
+        return Evaluation(1.0, "perplexity", math.e)
+
+    task, _ = trained(tmp_path / "run", *names, evaluate=evaluate, system=system)
+    average = read_tensors(checkpoint_folders.checkpoint_folder(task.folder, 3) / "training.safetensors")
+    saved = read_tensors(task.folder / "model.safetensors")
+    for name, tensor in system.named_parameters():
+        assert torch.equal(evaluated[0][name], average[f"average.{name}"]), name
+        assert torch.equal(saved[name], average[f"average.{name}"]), name
+        assert not torch.equal(tensor.detach(), evaluated[0][name]), name  # training goes on with its own weights
+
+
+def test_dropout_is_off_in_validation_and_on_again_after_it(tmp_path):
+    system, modes, states = build(override(CONFIG, ["backbone.dropout=0.5"]), 40), [], []
+
+    def evaluate():
+        modes.append({module.training for module in system.modules()})
+        batch = make_batches(CONFIG.batching, text(), SPECIAL, 0).batch(Cursor()).to()
+        states.append([system.encode(batch).states for _ in range(2)])
+        return Evaluation(1.0, "perplexity", math.e)
+
+    trained(tmp_path / "run", "train.evaluate_every=2", evaluate=evaluate, system=system)
+    assert modes == [{False}] * 3
+    assert all(torch.equal(*pair) for pair in states)
+    assert system.training
+
+
+def test_a_loaded_model_has_no_dropout(tmp_path):
+    documents = [f"{n} plus one is {n + 1}" for n in range(60)]
+    settings = {
+        "tokenizer.model": "byte",
+        "backbone.width": 8,
+        "backbone.dropout": 0.5,
+        "batching.batch_size": 2,
+        "batching.length": 8,
+        "train.budget": "2 steps",
+    }
+    firth.train("lstm-lm:tiny", text=documents, out=tmp_path / "run", settings=settings)
+    model = firth.load(tmp_path / "run")
+    assert model.perplexity() == model.perplexity()

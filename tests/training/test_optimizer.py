@@ -146,3 +146,14 @@ def test_frozen_parameters_are_left_alone():
 @pytest.mark.parametrize("module", [optimizer_module, ema_module])
 def test_only_public_functions_of_torch_are_used(module):
     assert "torch._" not in inspect.getsource(module)
+
+
+@every
+def test_a_step_is_seen_by_the_version_counters(name):
+    """By them `nn.linear` knows that a packed weight is stale; fused kernels do not count their changes."""
+    weights = parameters()
+    optimizer = Optimizer(CONFIGS[name], weights.items())
+    before = {key: weight._version for key, weight in weights.items()}
+    fill(weights, 1)
+    optimizer.step(0.1)
+    assert all(weight._version > before[key] for key, weight in weights.items())

@@ -3,9 +3,11 @@
 import pytest
 import torch
 
+from firth.config.schema import Contiguous, Neural, Recurrent
 from firth.config.schema import LMHead as Config
+from firth.models.build import build
 from firth.models.heads.lm_head import LMHead
-from firth.types import Target
+from firth.types import Batch, Target, Tokens
 
 CASES = [Config(tied=tied, bias=bias) for tied in (True, False) for bias in (True, False)]
 
@@ -63,3 +65,13 @@ def test_negatives_are_sampled_in_training_alone():
     assert len({head.loss(states, target, embeddings).item() for _ in range(5)}) > 1
     torch.testing.assert_close(head.eval().loss(states, target, embeddings), exact)
     torch.testing.assert_close(LMHead(Config(sampled_softmax=40), 40, 4, 4).loss(states, target, embeddings), exact)
+
+
+def test_a_tied_output_trains_the_embeddings_of_tokens_that_are_not_in_the_input():
+    """An input embedding that is not read has no gradient from the input side: what it has comes through the output."""
+    config = Neural(batching=Contiguous(batch_size=1, length=4), backbone=Recurrent(width=6, depth=1), head=Config())
+    system, ids = build(config, 9), torch.tensor([[3, 4, 3, 4]])
+    batch = Batch({"text": Tokens(ids, ids > 0)}, {"text": Target(ids.flip(1), torch.ones(1, 4))})
+    (term,), _ = system(batch)
+    term.sum.backward()
+    assert (system.input.weight.grad.abs().sum(1) > 0).all()

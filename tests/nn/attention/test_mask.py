@@ -50,3 +50,13 @@ def test_a_new_mask_is_one_function(monkeypatch):
         torch.testing.assert_close(torch.cat(parts, 1), whole, atol=1e-5, rtol=1e-5)
         weights = system.backbone.attention_weights(system.input(text), text, 0)
         assert (weights.sum(-1) - 1).abs().max() < 1e-5 and (weights[0, 0, 29] > 0).sum() == 8 + 3
+
+
+def test_the_memory_comes_first_in_the_factorisation_order():
+    """A query of the first token in the order attends to the memory alone, its rank being one below that token's."""
+    config = transformer(width=16, heads=2, mask="permutation", positions="xl")
+    ids, rank = torch.zeros(1, 3, dtype=torch.long), torch.tensor([[1, 0, 2]])
+    context = mask.attention_mask(config, Tokens(ids, ids == 0, rank=rank), past=2)
+    queries = context.queries._replace(rank=rank - 1)
+    expected = [[True, True, False, True, False], [True, True, False, False, False], [True, True, True, True, False]]
+    assert context.visible(queries, context.keys)[0].tolist() == expected

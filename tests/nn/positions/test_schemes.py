@@ -5,7 +5,7 @@ import math
 import pytest
 import torch
 
-from firth.nn.positions.schemes import AlibiPositions, T5Positions, alibi_slopes, position_encoding
+from firth.nn.positions.schemes import AlibiPositions, RotaryPositions, T5Positions, alibi_slopes, position_encoding
 from transformer_options import transformer
 
 
@@ -54,3 +54,15 @@ def test_positions_of_packed_documents_have_biases_of_their_own(name):
     assert together.shape == (2, 2, 5, 5)
     for row, at in enumerate(rows):
         torch.testing.assert_close(together[row], scheme.prepare(at, 5))
+
+
+def test_rotary_keeps_lengths_and_its_dot_products_depend_on_the_distance_alone():
+    config = transformer(width=16, heads=2, positions="rotary")
+    scheme, layer = RotaryPositions(config, 16), RotaryPositions.layer_encoding(config)
+    query, key = torch.randn(2, 8).unbind(0)
+    rotated = layer.rotate(query.expand(1, 1, 9, 8), key.expand(1, 1, 9, 8), scheme.prepare(torch.arange(9), 9))
+    queries, keys = (part[0, 0] for part in rotated)
+    torch.testing.assert_close(queries.norm(dim=-1), query.norm().expand(9))
+    scores = queries @ keys.T
+    torch.testing.assert_close(scores[1:, 1:], scores[:-1, :-1])
+    assert not torch.allclose(scores[0, :-1], scores[0, 1:])
