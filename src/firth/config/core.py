@@ -44,12 +44,14 @@ def to_dict(config: Any) -> dict[str, Any]:
 
 def from_dict(expected: type[Config] | Any, values: Mapping[str, Any], path: str = "") -> Config:
     """A configuration of the expected type (or union of types, by `kind`), every value checked."""
-    return _merge(expected, None, values, path)
+    created: Config = _merge(expected, None, values, path)
+    return created
 
 
 def merge(config: Config, values: Mapping[str, Any]) -> Config:
     """The configuration with the values of a nested dictionary put over it."""
-    return _merge(type(config), config, values, "")
+    merged: Config = _merge(type(config), config, values, "")
+    return merged
 
 
 def override(config: Config, settings: Iterable[str]) -> Config:
@@ -68,7 +70,8 @@ def override(config: Config, settings: Iterable[str]) -> Config:
 def has(config: Any, path: str) -> bool:
     """Whether there is such a setting, by its full name."""
     for name in path.split("."):
-        if not is_dataclass(config) or name not in _fields_of(type(config)):
+        kind: type = type(config)
+        if not is_dataclass(kind) or name not in _fields_of(kind):
             return False
         config = getattr(config, name)
     return True
@@ -94,7 +97,7 @@ class _Text(str):
 
 
 @cache
-def _fields_of(kind: type) -> dict[str, tuple[Field, Any]]:
+def _fields_of(kind: type) -> dict[str, tuple[Field[Any], Any]]:
     hints = get_type_hints(kind)
     return {f.name: (f, hints[f.name]) for f in fields(kind)}
 
@@ -105,7 +108,7 @@ def _options(expected: Any) -> tuple[Any, ...]:
 
 def _choose(expected: Any, current: Any, values: Mapping[str, Any], path: str) -> type:
     """Which dataclass of a union the values are for: by `kind`, else the one that stands there, else the usual one."""
-    table = {getattr(option, "kind", option.__name__): option for option in _options(expected)}
+    table: dict[str, type] = {getattr(option, "kind", option.__name__): option for option in _options(expected)}
     name = values.get("kind")
     if name is not None:
         if not isinstance(name, str) or name not in table:
@@ -123,7 +126,8 @@ def _choose(expected: Any, current: Any, values: Mapping[str, Any], path: str) -
 
 def _merge(expected: Any, current: Any, values: Mapping[str, Any], path: str) -> Any:
     chosen = _choose(expected, current, values, path)
-    start = current if type(current) is chosen else None
+    same = type(current) is chosen
+    start = current if same else None
     known, changed = _fields_of(chosen), {}
     for name, value in values.items():
         if name == "kind" and hasattr(chosen, "kind"):
@@ -143,7 +147,7 @@ def _merge(expected: Any, current: Any, values: Mapping[str, Any], path: str) ->
     return chosen(**changed)
 
 
-def _value(hint: Any, present: Any, value: Any, path: str, described: Field) -> Any:
+def _value(hint: Any, present: Any, value: Any, path: str, described: Field[Any]) -> Any:
     if any(is_dataclass(option) for option in _options(hint)):
         if isinstance(value, str):  # positions = "rotary" is short for positions.kind = "rotary"
             value = {"kind": str(value)}

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Generator
 from concurrent.futures import ThreadPoolExecutor
+
+import numpy as np
 
 from firth.datasets.collators.batches import Batches
 from firth.types import Batch, Cursor
@@ -16,7 +18,7 @@ def next_cursor(batches: Batches, at: Cursor) -> Cursor:
     return Cursor(at.epoch + 1, 0)
 
 
-def prefetch_batches(batches: Batches, start: Cursor) -> Iterator[Batch]:
+def prefetch_batches(batches: Batches, start: Cursor) -> Generator[Batch[np.ndarray]]:
     """Batches from `start` on, without end; a batch is a pure function of its cursor, so the thread changes nothing."""
     with ThreadPoolExecutor(1) as pool:
         ahead = pool.submit(batches.batch, start)

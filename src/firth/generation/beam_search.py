@@ -50,7 +50,7 @@ def beam_search(
 
     A hypothesis ends when its [END] is among the `beam_size` best candidates of a step. `banned` tokens never occur.
     """
-    last, state = prompts.streams["text"].ids[:, -1], stepper.start(prompts)
+    last, state = prompts.tokens("text").ids[:, -1], stepper.start(prompts)
     processor = ConstraintProcessor.create(constraints, banned, end, len(last), max_length, stepper.size)
     selector = _CandidateSelector(config, end, torch.tensor(banned, dtype=torch.long, device=last.device), processor)
     finished = _FinishedHypotheses(HypothesisScorer(config, max_length, source_mask(prompts)), len(last))
@@ -190,7 +190,13 @@ def _record(
 ) -> None:
     """Add a step's candidates to the search trees."""
     log_probs = _token_log_probs(beams, candidates, predicted)
-    parts = (candidates.parents, candidates.tokens, log_probs, candidates.scores)
-    parts = (*parts, candidates.finished, candidates.survivors)
+    parts = (
+        candidates.parents,
+        candidates.tokens,
+        log_probs,
+        candidates.scores,
+        candidates.finished,
+        candidates.survivors,
+    )
     for number, *values in zip(beams.inputs.tolist(), *(part.tolist() for part in parts), strict=True):
         trees.expand(number, step, Expansion(*values), end)

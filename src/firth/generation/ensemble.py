@@ -52,8 +52,8 @@ class Ensemble:
         """Log-probabilities of the next token (rows, size), and the members' mean attention weights."""
         outputs = [stepper.step(last, _member_state(state, number)) for number, stepper in enumerate(self.steppers)]
         merged = _merge([each for _, each in outputs])
-        attention = [each.live.get(ALIGNMENT) for _, each in outputs]
-        if all(weights is not None for weights in attention):
+        attention = [each.live[ALIGNMENT] for _, each in outputs if ALIGNMENT in each.live]
+        if len(attention) == len(outputs):
             mean = torch.einsum("mrs,m->rs", torch.stack(attention), self.weights.to(attention[0].dtype))
             merged = State(merged.source, {**merged.live, ALIGNMENT: mean})
         return self.mean(torch.stack([log_probs for log_probs, _ in outputs]), self.weights), merged

@@ -54,6 +54,7 @@ def branch_and_bound(
     config = replace(config or BeamConfig(), count=1)
     spaces = _search_spaces(stepper, prompts, max_length, config, end, banned, constraints)
     initial = beam_search(stepper, prompts, max_length, config, end=end, banned=banned, constraints=constraints)
+    assert isinstance(initial, list)  # without trees
     return [space.find_best(first[0], max_steps) for space, first in zip(spaces, initial, strict=True)]
 
 
@@ -103,7 +104,7 @@ class _SearchSpace:
     def begin(self) -> _Open:
         zero = torch.zeros(1, dtype=torch.float64)
         ids, state = torch.zeros(1, 0, dtype=torch.long), self.stepper.start(self.prompt)
-        return _Open(zero, zero, ids, self.prompt.streams["text"].ids[:, -1], state)
+        return _Open(zero, zero, ids, self.prompt.tokens("text").ids[:, -1], state)
 
     def enumerate_all(self) -> list[Hypothesis]:
         """All texts, breadth-first."""
@@ -159,6 +160,7 @@ class _SearchSpace:
         """Some rows with a token more."""
         attention, alignment = open_.state.live.get(ALIGNMENT), None
         if attention is not None:
+            assert open_.alignment is not None  # since `step`
             alignment = torch.cat([open_.alignment[row], attention[row][:, None]], 1)
         ids = torch.cat([open_.ids[row], token[:, None]], 1)
         return _Open(scores[row, token], log_probs[row, token], ids, token, open_.state.reorder(row), alignment)

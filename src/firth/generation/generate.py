@@ -70,17 +70,25 @@ def generate(
 ) -> list[list[Hypothesis]] | BeamSearchResult:
     """`count` sequences for each input (prompts of one length), of at most `max_length` tokens; of a beam the best
     first."""
-    tokens = {"end": end, "banned": banned}
     sampled = config.temperature > 0 and config.beam == 1 and not return_tree
     if not sampled and (config.beam_search.beam_size > 1 or return_tree):
-        constraints = config.constraints(bad_words, prefixes, force_words)
-        options = {**tokens, "constraints": constraints, "return_tree": return_tree}
-        return beam_search(stepper, batch, max_length, config.beam_search, **options)
+        return beam_search(
+            stepper,
+            batch,
+            max_length,
+            config.beam_search,
+            end=end,
+            banned=banned,
+            constraints=config.constraints(bad_words, prefixes, force_words),
+            return_tree=return_tree,
+        )
     if config.count > 1:  # each sequence is a row of its own, and so is its source
         batch = batch.map(lambda array: array.repeat_interleave(config.count, 0))
         prefixes = tuple(row for row in prefixes for _ in range(config.count)) if len(prefixes) > 1 else prefixes
     constraints = config.constraints(bad_words, prefixes, force_words)
-    sequences = sample(stepper, batch, max_length, config.sampling, config.seed, **tokens, constraints=constraints)
+    sequences = sample(
+        stepper, batch, max_length, config.sampling, config.seed, end=end, banned=banned, constraints=constraints
+    )
     hypotheses = [_to_hypothesis(each, config) for each in sequences]
     return [hypotheses[first : first + config.count] for first in range(0, len(hypotheses), config.count)]
 

@@ -46,6 +46,7 @@ class RunningBeams:
         ids = torch.cat([_gather_parents(self.ids, parents), tokens[:, :, None]], 2)
         alignment = None
         if attention is not None:
+            assert self.alignment is not None  # since `with_alignment`
             last = attention[self.offsets + parents][:, :, None]
             alignment = torch.cat([_gather_parents(self.alignment, parents), last], 2)
         log_probs = scores if log_probs is None else log_probs.gather(1, survivors)
@@ -57,11 +58,11 @@ class RunningBeams:
             return self
         return replace(self, alignment=attention.new_zeros(*self.ids.shape, attention.shape[1]))
 
-    def select(self, unfinished: Tensor) -> RunningBeams:
+    def select(self, unfinished: list[int]) -> RunningBeams:
         """Only the inputs that continue."""
         alignment = None if self.alignment is None else self.alignment[unfinished]
-        parts = (self.inputs, self.scores, self.log_probs, self.ids)
-        return RunningBeams(*(part[unfinished] for part in parts), alignment)
+        inputs, scores, log_probs, ids = self.inputs, self.scores, self.log_probs, self.ids
+        return RunningBeams(inputs[unfinished], scores[unfinished], log_probs[unfinished], ids[unfinished], alignment)
 
 
 def _gather_parents(values: Tensor, parents: Tensor) -> Tensor:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Literal
@@ -56,7 +57,7 @@ class Hypothesis:
 
 def length_penalty(tokens: int, alpha: float) -> float:
     """The divisor of a log-probability: ((5 + n) / 6)^alpha of n tokens, [END] counted (Wu et al. 2016)."""
-    return ((5 + tokens) / 6) ** alpha
+    return math.pow((5 + tokens) / 6, alpha)
 
 
 LENGTH_NORMALISERS: dict[str, Callable[[int, float], float]] = {
@@ -68,7 +69,7 @@ LENGTH_NORMALISERS: dict[str, Callable[[int, float], float]] = {
 
 def source_mask(prompts: Batch) -> Tensor | None:
     """Which tokens of each input's source are real (inputs, source length); None without a source."""
-    return prompts.streams["source"].mask if "source" in prompts.streams else None
+    return prompts.tokens("source").mask if "source" in prompts.streams else None
 
 
 class HypothesisScorer:

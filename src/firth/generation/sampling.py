@@ -98,7 +98,7 @@ def sample(
     constraints: Constraints | None = None,
 ) -> list[GeneratedSequence]:
     """Continue every prompt (all of one length) until [END] or `max_length` tokens. Finished rows are dropped."""
-    last, state = prompts.streams["text"].ids[:, -1], stepper.start(prompts)
+    last, state = prompts.tokens("text").ids[:, -1], stepper.start(prompts)
     processor = ConstraintProcessor.create(constraints, banned, end, len(last), max_length, stepper.size)
     generator = torch.Generator().manual_seed(seed)
     sampler = _TokenSampler(config, end, torch.tensor(banned, dtype=torch.long), processor, generator)
@@ -145,9 +145,9 @@ class _TokenSampler:
         if bool(dead_end.any()):  # no token is possible, without smoothing: the text ends
             log_probs = log_probs.clone()
             log_probs[dead_end, self.end] = 0.0
-        probabilities, tokens = truncated_distribution(log_probs, self.config)
+        probabilities, kept = truncated_distribution(log_probs, self.config)
         indices = sample_indices(probabilities, self.generator)
-        return indices if tokens is None else tokens.gather(-1, indices[:, None]).squeeze(-1)
+        return indices if kept is None else kept.gather(-1, indices[:, None]).squeeze(-1)
 
 
 class _Output:

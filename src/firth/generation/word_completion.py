@@ -109,7 +109,8 @@ class _WordProbabilities:
         else:  # nothing but white space, or a part of a character
             allowed = table.non_empty
         order = np.argsort(-np.where(allowed, joint, -1.0), kind="stable")[:_BEAM_SIZE]
-        return order[allowed[order]]
+        possible: np.ndarray = order[allowed[order]]
+        return possible
 
     def _matching(self, missing: bytes, table: TokenBytes) -> tuple[np.ndarray, np.ndarray]:
         """Tokens that cover all missing bytes, and those that cover all or a part of them."""

@@ -27,7 +27,8 @@ class CharacterEncoder(nn.Module):
         lengths = (characters != PAD).sum(1)
         vectors = F.embedding(characters[:, : int(lengths.max())], self.embedding)
         _, live = self.layers(vectors, self.layers.start(len(characters), characters.device), lengths)
-        return self.out(live["hidden"][:, -1])
+        words: Tensor = self.out(live["hidden"][:, -1])
+        return words
 
 
 class CharacterDecoder(nn.Module):

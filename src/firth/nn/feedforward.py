@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from functools import partial
 
 import torch
@@ -12,7 +13,7 @@ from torch.utils.checkpoint import checkpoint
 from firth.config.schema import GatedFeedForward, Transformer
 from firth.nn.linear import Linear
 
-ACTIVATIONS = {
+ACTIVATIONS: dict[str, Callable[[Tensor], Tensor]] = {
     "gelu": F.gelu,
     "gelu-tanh": partial(F.gelu, approximate="tanh"),  # GPT-2's
     "relu": F.relu,
@@ -46,4 +47,5 @@ class FeedForward(nn.Module):
     def compute(self, x: Tensor) -> Tensor:
         """The same for all tokens at once."""
         hidden = self.activation(self.up_proj(x))
-        return self.down_proj(hidden if self.gate_proj is None else hidden * self.gate_proj(x))
+        output: Tensor = self.down_proj(hidden if self.gate_proj is None else hidden * self.gate_proj(x))
+        return output

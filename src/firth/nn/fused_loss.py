@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import threading
 from itertools import pairwise
+from typing import Any
 
 import torch
 from torch import Tensor
@@ -18,7 +19,7 @@ MIN_PROBABILITY = 1e-30  # below it, near the smallest float32, log-probabilitie
 class _LogitBuffers(threading.local):
     """Buffers for logits, reused from call to call: fresh memory from the system costs more than the computation."""
 
-    def __init__(self):
+    def __init__(self) -> None:
         self.buffers: dict[tuple[torch.device, torch.dtype], Tensor] = {}
 
 
@@ -34,7 +35,10 @@ def linear_cross_entropy(
         states, targets, weights = (tensor.index_select(0, predicted) for tensor in (states, targets, weights))
     dtype = compute_dtype(weight)
     with torch.autocast(states.device.type, enabled=False):
-        return _LinearCrossEntropy.apply(states, weight, bias, targets, weights, dtype, torch.is_grad_enabled())
+        loss: Tensor = _LinearCrossEntropy.apply(  # type: ignore[no-untyped-call] # of torch
+            states, weight, bias, targets, weights, dtype, torch.is_grad_enabled()
+        )
+        return loss
 
 
 @torch.no_grad()
@@ -51,7 +55,16 @@ class _LinearCrossEntropy(torch.autograd.Function):
     """Computes the gradients together with the loss, while the logits exist; the backward pass only scales them."""
 
     @staticmethod
-    def forward(ctx, states, weight, bias, targets, weights, dtype, grad_enabled):
+    def forward(
+        ctx: Any,
+        states: Tensor,
+        weight: Tensor,
+        bias: Tensor | None,
+        targets: Tensor,
+        weights: Tensor,
+        dtype: torch.dtype,
+        grad_enabled: bool,
+    ) -> Tensor:
         requires_grad = [grad_enabled and need for need in ctx.needs_input_grad[:3]]
         ctx.dtypes = [None if tensor is None else tensor.dtype for tensor in (states, weight, bias)]
         chunked = _ChunkedCrossEntropy(states, weight, bias, dtype, requires_grad)
@@ -61,7 +74,7 @@ class _LinearCrossEntropy(torch.autograd.Function):
         return chunked.loss
 
     @staticmethod
-    def backward(ctx, scale):
+    def backward(ctx: Any, scale: Tensor) -> tuple[Tensor | None, ...]:
         if ctx.gradients is None:
             raise RuntimeError("linear_cross_entropy can be differentiated once: run the forward pass again")
         # Drop the reference, so that autograd may take over the gradients' memory.
@@ -83,7 +96,9 @@ class _ChunkedCrossEntropy:
         # The first chunk overwrites the gradients, so they need to be zeros only if there is no chunk.
         fill = torch.empty_like if len(states) else torch.zeros_like
         inputs = zip((states, weight, bias), requires_grad, strict=True)
-        self.gradients = [fill(tensor, dtype=self.sum_dtype) if want else None for tensor, want in inputs]
+        self.gradients = [
+            fill(tensor, dtype=self.sum_dtype) if want and tensor is not None else None for tensor, want in inputs
+        ]
 
     def add(self, rows: slice, targets: Tensor, weights: Tensor) -> None:
         """Add the loss of these tokens, and its gradients."""

@@ -30,7 +30,7 @@ class WeightFormat(NamedTuple):
 
 
 @kernel
-def _matvec(matrix, x, bias, out, first, last):
+def _matvec(matrix: np.ndarray, x: np.ndarray, bias: np.ndarray, out: np.ndarray, first: int, last: int) -> None:
     """Matrix-vector products row by row: a thread nearly reaches memory bandwidth, where BLAS (MKL on an AMD EPYC)
     reaches a third to a half of it, and neither BLAS nor oneDNN divides the product with one row among threads."""
     for row in range(len(x)):
@@ -42,14 +42,15 @@ def _matvec(matrix, x, bias, out, first, last):
 
 
 @partial(kernel, parallel=True)
-def _matvec_parallel(matrix, x, bias, out, parts):
+def _matvec_parallel(matrix: np.ndarray, x: np.ndarray, bias: np.ndarray, out: np.ndarray, parts: int) -> None:
     for part in numba.prange(parts):
         _matvec(matrix, x, bias, out, len(matrix) * part // parts, len(matrix) * (part + 1) // parts)
 
 
 def _with_threads(matrix: np.ndarray, x: np.ndarray, bias: np.ndarray, out: np.ndarray) -> None:
     parts = min(torch.get_num_threads(), matrix.size // MIN_NUMBA_SIZE)
-    numba.set_num_threads(min(parts, numba.config.NUMBA_NUM_THREADS))
+    limit: int = numba.config.NUMBA_NUM_THREADS  # type: ignore[attr-defined] # set when numba is imported
+    numba.set_num_threads(min(parts, limit))
     _matvec_parallel(matrix, x, bias, out, parts)
 
 

@@ -19,7 +19,7 @@ class Cell(NamedTuple):
     """A kind of recurrent cell: torch's module, whose parameters it has, and the function that runs it."""
 
     module: Callable[..., nn.Module]
-    run: Callable[..., tuple]
+    run: Callable[..., tuple[Tensor, ...]]
     state_names: tuple[str, ...]  # of the tensors carried from step to step
 
 
@@ -106,6 +106,7 @@ class RecurrentLayers(nn.Module):
             initial_state = initial if len(initial) > 1 else initial[0]
             return self.cell.run(x, initial_state, weights, True, 1, 0.0, self.training, bidirectional, True)
         packed = pack_padded_sequence(x, lengths.cpu(), batch_first=True, enforce_sorted=False)
+        assert packed.sorted_indices is not None and packed.unsorted_indices is not None  # it was sorted here
         initial = [part.index_select(1, packed.sorted_indices) for part in initial]  # longest sequence first
         initial_state = initial if len(initial) > 1 else initial[0]
         data, *final = self.cell.run(

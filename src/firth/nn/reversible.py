@@ -35,7 +35,8 @@ def run_reversible(blocks: Sequence[TransformerBlock], x: Tensor, context: Atten
     calls = _residual_calls(blocks, replace(context, lsh_buckets={}))
     weights = [weight for block, _ in calls for weight in _trainable(block)]
     if torch.is_grad_enabled() and (x.requires_grad or weights):
-        return torch.cat(_Reversible.apply(calls, x, *weights), -1)
+        streams = _Reversible.apply(calls, x, *weights)  # type: ignore[no-untyped-call] # of torch
+        return torch.cat(streams, -1)
     one, other = x, x
     for block, arguments in calls:
         one, other = other, one + block.residual(other, *arguments)
@@ -81,7 +82,7 @@ class _Reversible(torch.autograd.Function):
             input_grad, *weight_grads = torch.autograd.grad(
                 residual, (input_, *weights), grad_other.to(residual.dtype), allow_unused=True
             )
-            grads = weight_grads + grads
+            grads = [*weight_grads, *grads]
             one, other = other - residual.detach(), one
             grad_one, grad_other = grad_other, grad_one if input_grad is None else grad_one + input_grad
         return None, grad_one + grad_other, *grads

@@ -19,7 +19,7 @@ def sampling_probabilities(vocabulary: int, expected_samples: int) -> Tensor:
     expected = ranks * (
         1 + harmonic[-1] - harmonic
     )  # expected samples if the probabilities are min(1, a rank / each rank)
-    always = ranks[min(np.searchsorted(expected, expected_samples), vocabulary - 1)]
+    always = ranks[min(int(np.searchsorted(expected, expected_samples)), vocabulary - 1)]
     return torch.from_numpy(np.minimum(1.0, always / ranks)).float()
 
 

@@ -59,12 +59,16 @@ class TransformerBlock(nn.Module):
         x = self.attention(x, self.with_kv_states(x, context))
         if self.cross_attention is not None:
             x = self.cross_attention(x, context)
-        return self.feedforward(x)
+        output: Tensor = self.feedforward(x)
+        return output
 
     def cross_attention_weights(self, x: Tensor, context: AttentionContext) -> Tensor:
         """Cross-attention weights (batch, heads, time, source)."""
         x = self.attention(x, self.with_kv_states(x, context))
-        return self.cross_attention.sublayer.weights(self.cross_attention.pre_norm(x), context)
+        assert self.cross_attention is not None
+        cross_attention = self.cross_attention.sublayer
+        assert isinstance(cross_attention, CrossAttention)
+        return cross_attention.weights(self.cross_attention.pre_norm(x), context)
 
     def with_kv_states(self, x: Tensor, context: AttentionContext) -> AttentionContext:
         """The context with the input of keys and values where that is not x: the content stream (two streams), after

@@ -8,7 +8,7 @@ import os
 from collections.abc import Iterator
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, Protocol
 
 import torch
 import torch.distributed as dist
@@ -16,9 +16,15 @@ from torch import Tensor, nn
 from torch.nn.parallel import DistributedDataParallel
 
 from firth.config.schema import Train
-from firth.types import Batch, State
+from firth.types import Array, Batch, State
 
 _MMAP_THRESHOLD, _TRIM_THRESHOLD, _TOP_PAD = -3, -1, -2  # of mallopt, in glibc's malloc.h
+
+
+class _Deterministic(Protocol):
+    """What is set in `torch.utils.deterministic`."""
+
+    fill_uninitialized_memory: bool
 
 
 @dataclass(frozen=True)
@@ -39,9 +45,9 @@ class Distributed:
 
     def no_sync(self, module: nn.Module, last: bool) -> AbstractContextManager[Any]:
         """Synchronise gradients only once per step, in its last micro-batch."""
-        return nullcontext() if self.world_size == 1 or last else module.no_sync()
+        return module.no_sync() if isinstance(module, DistributedDataParallel) and not last else nullcontext()
 
-    def shard(self, batch: Batch) -> Batch:
+    def shard(self, batch: Batch[Array]) -> Batch[Array]:
         """This process's sequences of a batch."""
         if self.world_size == 1:
             return batch
@@ -86,14 +92,15 @@ class Distributed:
 def training_environment(config: Train) -> Iterator[Distributed]:
     """Join the process group if torchrun started one; make arithmetic deterministic; restore all settings after."""
     world_size = int(os.environ.get("WORLD_SIZE", "1"))
+    deterministic: _Deterministic = torch.utils.deterministic  # type: ignore[assignment] # its stub lacks the attribute
     before = torch.get_num_threads(), torch.get_deterministic_debug_mode()
-    fill = torch.utils.deterministic.fill_uninitialized_memory
+    fill = deterministic.fill_uninitialized_memory
     joined = world_size > 1 and not dist.is_initialized()
     if joined:
         dist.init_process_group("gloo")
     torch.set_num_threads(config.threads or torch.get_num_threads())
     torch.set_deterministic_debug_mode("error")  # use_deterministic_algorithms is the same, but imports the compiler
-    torch.utils.deterministic.fill_uninitialized_memory = False  # it costs a pass over every new tensor
+    deterministic.fill_uninitialized_memory = False  # it costs a pass over every new tensor
     keep_freed_memory()
     try:
         with torch.random.fork_rng(devices=[]):
@@ -101,7 +108,7 @@ def training_environment(config: Train) -> Iterator[Distributed]:
     finally:
         torch.set_num_threads(before[0])
         torch.set_deterministic_debug_mode(before[1])
-        torch.utils.deterministic.fill_uninitialized_memory = fill
+        deterministic.fill_uninitialized_memory = fill
         if joined:
             dist.destroy_process_group()
 

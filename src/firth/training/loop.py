@@ -10,19 +10,20 @@ from __future__ import annotations
 import math
 import signal
 import time
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Generator, Iterable, Mapping
 from contextlib import nullcontext
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import torch
-from torch import nn
 
 from firth.config.schema import Train
 from firth.datasets.collators.batches import Batches
 from firth.datasets.prefetch import next_cursor, prefetch_batches
 from firth.datasets.rng import derive_seed
+from firth.models.build import System
 from firth.runs import checkpoint_folders
 from firth.runs.log import Log
 from firth.runs.progress import Progress
@@ -55,7 +56,7 @@ class Evaluation:
 class TrainingTask:
     """Everything a training run needs. The configuration is resolved: steps, not minutes."""
 
-    system: nn.Module
+    system: System
     config: Train
     steps: int
     batches: Batches
@@ -82,7 +83,7 @@ class Trainer:
         self.ema = ExponentialMovingAverage(task.system, task.config.ema_decay) if task.config.ema_decay else None
         self.state = TrainerState()
         self.carried_state: State | None = None
-        self._batches: Iterator[Batch] | None = None
+        self._batches: Generator[Batch[np.ndarray]] | None = None
         self._stop_requested = False  # by the progress callback
 
     def run(self) -> TrainerState:
@@ -107,7 +108,8 @@ class Trainer:
     def step(self, signal_number: int) -> dict[str, float] | None:
         """One optimizer step; None if the loss or the gradient is not finite, and then nothing has changed."""
         began = time.perf_counter()
-        micro_batches = [next(self._batches) for _ in range(self.task.config.gradient_accumulation)]
+        assert self._batches is not None  # since `start`
+        micro_batches = [next(self._batches).to("cpu") for _ in range(self.task.config.gradient_accumulation)]
         counts = _sum_by_key(self.task.system.objective.counts(batch) for batch in micro_batches)
         carried, losses = self.carried_state, []
         self.optimizer.zero_grad()
@@ -142,7 +144,7 @@ class Trainer:
         """Accumulate one micro-batch's gradients; each term is divided by its count over micro-batches and ranks."""
         task = self.task
         torch.manual_seed(derive_seed(task.seed, "step", self.state.step, index, task.distributed.rank))
-        shard = task.distributed.shard(batch).to("cpu")
+        shard = task.distributed.shard(batch)
         with task.distributed.no_sync(self.module, last):
             with autocast(task.config):
                 terms, state = self.module(shard, None if batch.reset_state else carried)
@@ -265,7 +267,9 @@ class Trainer:
         task, failed = self.task, self.state.step + 1
         factor = halve_factor(self.state.guard_factor, failed)
         task.distributed.barrier()
-        self._restore(checkpoint_folders.newest_checkpoint(task.folder))
+        checkpoint = checkpoint_folders.newest_checkpoint(task.folder)
+        assert checkpoint is not None and self._batches is not None  # since `start`
+        self._restore(checkpoint)
         self.state = replace(self.state, guard_factor=factor)
         self._batches.close()
         self._batches = prefetch_batches(task.batches, self.state.cursor)

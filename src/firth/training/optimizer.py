@@ -39,8 +39,9 @@ class Optimizer:
     @torch.no_grad()
     def step(self, learning_rate: float) -> float:
         """Take one step and return the gradient norm before clipping; change nothing if that is not finite."""
-        trained = {name: parameter for name, parameter in self.parameters.items() if parameter.grad is not None}
-        weights, gradients = list(trained.values()), [parameter.grad for parameter in trained.values()]
+        trained = {name: p.grad for name, p in self.parameters.items() if p.grad is not None}
+        weights: list[Tensor] = [self.parameters[name] for name in trained]
+        gradients = list(trained.values())
         norm = _gradient_norm(gradients)
         if not math.isfinite(norm):
             return norm
@@ -107,10 +108,11 @@ def _sgd(
         for weight, gradient in zip(weights, gradients, strict=True):
             weight.add_(gradient, alpha=-learning_rate * clip)
         return
+    momentum: list[Tensor | None] = [*state[0]]
     sgd(
         weights,
         gradients,
-        *state,
+        momentum,
         fused=True,
         grad_scale=_grad_scale(clip),
         weight_decay=0.0,
@@ -134,10 +136,12 @@ def _adam(
     from torch.optim.adam import adam
 
     beta1, beta2 = optimizer.config.betas
+    means, squares = state
     adam(
         weights,
         gradients,
-        *state,
+        means,
+        squares,
         [],
         optimizer.steps_before(len(weights)),
         fused=True,
@@ -166,7 +170,7 @@ def _adagrad(
     adagrad(
         weights,
         gradients,
-        *state,
+        state[0],
         optimizer.steps_before(len(weights)),
         fused=True,
         grad_scale=_grad_scale(clip),

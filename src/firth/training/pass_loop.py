@@ -7,7 +7,7 @@ import json
 import time
 from collections import deque
 from collections.abc import Callable, Iterator, Mapping
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
@@ -20,6 +20,7 @@ from firth.embeddings.method import EmbeddingTrainer, Loss
 from firth.errors import FirthError
 from firth.jit import default_threads
 from firth.runs import checkpoint_folders, weights
+from firth.runs.atomic_files import Chunks
 from firth.runs.log import Log
 from firth.runs.progress import Progress
 from firth.training.guard import Interrupted, catch_signals
@@ -78,6 +79,7 @@ class _PassTrainer:
         self._log_every = max(1, self.chunks // _LOG_LINES)
         self._words_per_chunk = task.trainer.size / self.chunks  # on average
         self._recent_loss = Loss(0, 0.0)
+        self._reported_step = self._words_trained = 0
 
     def run(self) -> PassState:
         """Train what is left."""
@@ -191,7 +193,7 @@ class _PassTrainer:
 
     def _save(self) -> None:
         values = {**asdict(self.state), "config": self.task.config_digest}
-        contents = {
+        contents: dict[str, bytes | Chunks] = {
             "weights.safetensors": weights.serialize(self.task.trainer.arrays),
             "training.json": (json.dumps(values, indent=2) + "\n").encode(),
         }
@@ -218,7 +220,8 @@ def _run_in_order(
     limit: int,
 ) -> Iterator[Loss]:
     """The losses in the chunks' order, at most `limit` chunks submitted; at least one, then while it should go on."""
-    submitted, started = deque(), False
+    submitted: deque[Future[Loss]] = deque()
+    started = False
     while True:
         while len(submitted) < limit and (should_continue() or not started):
             chunk, started = next(chunks, None), True

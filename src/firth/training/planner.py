@@ -116,11 +116,17 @@ def resolve(train: Train, batches: Batches, timing: StepTiming | None) -> Train:
     epoch = _steps_per_epoch(train, batches)
     steps = _budget_steps(train, epoch, timing)
     evaluate_every = train.evaluate_every or max(1, min(math.ceil(epoch), math.ceil(steps / _EVALUATIONS)))
-    checkpoint_every = train.checkpoint_every or max(
-        1, min(evaluate_every, round(_CHECKPOINT_SECONDS / timing.seconds_per_step))
+    checkpoint_every = train.checkpoint_every
+    if not checkpoint_every:
+        assert timing is not None  # as `needs_timing` says
+        checkpoint_every = max(1, min(evaluate_every, round(_CHECKPOINT_SECONDS / timing.seconds_per_step)))
+    return replace(
+        train,
+        budget=f"{steps} steps",
+        evaluate_every=evaluate_every,
+        checkpoint_every=checkpoint_every,
+        threads=torch.get_num_threads(),
     )
-    intervals = {"evaluate_every": evaluate_every, "checkpoint_every": checkpoint_every}
-    return replace(train, budget=f"{steps} steps", **intervals, threads=torch.get_num_threads())
 
 
 def _steps_per_epoch(train: Train, batches: Batches) -> float:
@@ -135,6 +141,7 @@ def _budget_steps(train: Train, epoch: float, timing: StepTiming | None) -> int:
         return max(1, round(budget.amount))
     if budget.unit == "epochs":
         return max(1, round(budget.amount * epoch))
+    assert timing is not None  # as `needs_timing` says
     per_step, reserved = timing.seconds_per_step, 0.0
     if train.evaluate_every:
         per_step += timing.seconds_per_evaluation / train.evaluate_every

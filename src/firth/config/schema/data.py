@@ -74,7 +74,13 @@ class TextToText(TaskExamples):
     """Where examples of tasks are that all become text to text, source and target (Raffel et al. 2020)."""
 
     kind: ClassVar[str] = "text-to-text"
-    tasks: tuple[str, ...] = ("translation", "summarisation", "classification", "pairs", "similarity")
+    tasks: tuple[str, ...] = (  # type: ignore[misc] # a field here too
+        "translation",
+        "summarisation",
+        "classification",
+        "pairs",
+        "similarity",
+    )
     prefixes: tuple[str, ...] = ()  # task prefixes, put before the source texts of each file or set
     source: tuple[str, ...] = ()  # files of source texts, instead of `text`; line n of one belongs to …
     target: tuple[str, ...] = ()  # … line n of the file at the same place here

@@ -18,10 +18,10 @@ class Batches(Protocol):
     def count(self, epoch: int) -> int:
         """The number of batches of an epoch."""
 
-    def batch(self, at: Cursor) -> Batch:
+    def batch(self, at: Cursor) -> Batch[np.ndarray]:
         """One training batch."""
 
-    def evaluation_batches(self) -> Iterator[Batch]:
+    def evaluation_batches(self) -> Iterator[Batch[np.ndarray]]:
         """One pass over the split for evaluation: every token is predicted once."""
 
 
@@ -31,7 +31,7 @@ def chunk_order(order: np.ndarray, batch_size: int) -> list[list[list[int]]]:
     return [[[number] for number in numbers[at : at + batch_size]] for at in range(0, len(numbers), batch_size)]
 
 
-def label_target(labels: np.ndarray) -> Target:
+def label_target(labels: np.ndarray) -> Target[np.ndarray]:
     """Label ids as a target; labels that the training split does not have weigh 0."""
     known = labels != UNKNOWN_LABEL
     return Target(np.where(known, labels, 0), known.astype(np.float32))
@@ -46,7 +46,7 @@ def make_batch(
     reset_state: bool,
     document: np.ndarray | None = None,
     predicted: np.ndarray | None = None,
-) -> Batch:
+) -> Batch[np.ndarray]:
     """A batch for next-token prediction; `predicted` are the targets that count (none given: all real tokens)."""
     tokens = Tokens(inputs.astype(np.int64), mask, document)
     weight = (mask if predicted is None else predicted).astype(np.float32)

@@ -13,7 +13,8 @@ def split_chunks(x: Tensor, size: int, dim: int) -> Tensor:
     padding = -x.shape[dim] % size
     if padding:
         x = F.pad(x, (0, 0) * (x.dim() - 1 - dim) + (0, padding))
-    return x.unflatten(dim, (-1, size))
+    chunks: Tensor = x.unflatten(dim, (-1, size))
+    return chunks
 
 
 def adjacent_chunks(x: Tensor, before: int, after: int, dim: int) -> Tensor:

@@ -59,11 +59,13 @@ def _additive_mask(mask: AttentionMask, visible: Tensor, dtype: torch.dtype) -> 
     if ("added", dtype) not in mask.memo:
         zeros = torch.zeros(visible.shape, dtype=dtype, device=visible.device)
         mask.memo["added", dtype] = zeros.masked_fill_(~visible, torch.finfo(dtype).min)
-    return mask.memo["added", dtype]
+    added: Tensor = mask.memo["added", dtype]
+    return added
 
 
 def _any_visible(mask: AttentionMask, visible: Tensor) -> Tensor:
     """Whether a query attends to any key (batch or 1, heads or 1, queries, 1); the output of one that does not is 0."""
     if "any" not in mask.memo:
         mask.memo["any"] = visible.any(-1, keepdim=True)
-    return mask.memo["any"]
+    any_visible: Tensor = mask.memo["any"]
+    return any_visible

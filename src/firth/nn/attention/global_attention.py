@@ -11,7 +11,7 @@ from torch.nn import functional as F
 from firth.config.schema import Transformer
 from firth.nn.attention.mask import AttentionMask, TokenInfo
 from firth.nn.linear import Linear
-from firth.nn.positions.schemes import head_width
+from firth.nn.positions.scheme import head_width
 
 
 class GlobalTokens(NamedTuple):
@@ -29,8 +29,7 @@ class GlobalTokens(NamedTuple):
 
     def token_info(self, info: TokenInfo) -> TokenInfo:
         """Token information of the global tokens, gathered from that of all tokens."""
-        gathered = (None if field is None else field.gather(1, self.positions) for field in info[1:])
-        return TokenInfo(info.position[self.positions], *gathered)
+        return info.map(lambda field: field.gather(1, self.positions), info.position[self.positions])
 
     def gather(self, x: Tensor) -> Tensor:
         """x (batch, heads, time, width) -> the vectors of the global tokens (batch, heads, global tokens, width)."""
@@ -54,7 +53,8 @@ def global_tokens(mask: AttentionMask) -> GlobalTokens | None:
             if global_attention is not None and bool(global_attention.any())
             else None
         )
-    return mask.memo["global_tokens"]
+    tokens: GlobalTokens | None = mask.memo["global_tokens"]
+    return tokens
 
 
 def global_attention(
@@ -94,4 +94,5 @@ class GlobalProjections(nn.Module):
         return self._split_heads(queries), self._split_heads(keys), self._split_heads(values)
 
     def _split_heads(self, x: Tensor) -> Tensor:
-        return x.unflatten(2, (self.heads, self.head_width)).transpose(1, 2)
+        split: Tensor = x.unflatten(2, (self.heads, self.head_width))
+        return split.transpose(1, 2)

@@ -49,7 +49,8 @@ class KVCache:
         """Append a layer's new keys and values (batch, heads, new, head width); return all of them so far."""
         for buffer, new in ((self.keys[layer], keys), (self.values[layer], values)):
             buffer.narrow(2, self.end, self.time - self.end).copy_(new)
-        return tuple(buffer[layer][:, :, self.first : self.time] for buffer in (self.keys, self.values))
+        span = slice(self.first, self.time)
+        return self.keys[layer][:, :, span], self.values[layer][:, :, span]
 
     @property
     def live(self) -> dict[str, Tensor]:

@@ -10,7 +10,7 @@ from torch.nn import functional as F
 
 from firth.config.schema import Local, ReformerAttention, Transformer
 from firth.nn.attention.chunks import adjacent_chunks, adjacent_mask, split_chunks
-from firth.nn.attention.mask import AttentionMask, TokenInfo
+from firth.nn.attention.mask import AttentionMask
 from firth.nn.attention.multi_head import AttentionContext, MultiHeadAttention, softmax_weights
 
 
@@ -50,9 +50,10 @@ def local_attention(
         mask.memo[Local, config] = _chunk_mask(mask, config, batch)
     # (batch, heads, chunks, chunk, head width) -> (batch × chunks, heads, chunk, head width), as the fused kernel wants
     qkv = (queries, adjacent_chunks(keys, *adjacent, 2), adjacent_chunks(values, *adjacent, 2))
-    qkv = (x.transpose(1, 2).flatten(0, 1) for x in qkv)
-    output = F.scaled_dot_product_attention(*qkv, mask.memo[Local, config], dropout, scale=scale)
-    return output.unflatten(0, (batch, -1)).transpose(1, 2).flatten(2, 3)[:, :, :time]
+    q, k, v = (x.transpose(1, 2).flatten(0, 1) for x in qkv)
+    output = F.scaled_dot_product_attention(q, k, v, mask.memo[Local, config], dropout, scale=scale)
+    chunks: Tensor = output.unflatten(0, (batch, -1))
+    return chunks.transpose(1, 2).flatten(2, 3)[:, :, :time]
 
 
 def _adjacent_counts(config: Local, chunks: int) -> tuple[int, int]:
@@ -63,11 +64,11 @@ def _adjacent_counts(config: Local, chunks: int) -> tuple[int, int]:
 def _chunk_mask(mask: AttentionMask, config: Local, batch: int) -> Tensor:
     """Which keys of its own and adjacent chunks each query attends to (batch × chunks, 1, chunk, n × chunk)."""
     time = mask.keys.position.shape[-1]
-    info = [None if field is None else split_chunks(field.expand(batch, time), config.chunk, 1) for field in mask.keys]
+    info = mask.keys.map(lambda field: split_chunks(field.expand(batch, time), config.chunk, 1))
     real = split_chunks(torch.ones(1, time, dtype=torch.bool, device=mask.keys.position.device), config.chunk, 1)
     chunks = real.shape[1]
     adjacent = _adjacent_counts(config, chunks)
-    q = TokenInfo(*(None if field is None else field.flatten(0, 1) for field in info))
-    k = TokenInfo(*(None if field is None else adjacent_chunks(field, *adjacent, 1).flatten(0, 1) for field in info))
+    q = info.map(lambda field: field.flatten(0, 1))
+    k = info.map(lambda field: adjacent_chunks(field, *adjacent, 1).flatten(0, 1))
     valid = adjacent_chunks(real, *adjacent, 1)[0] & adjacent_mask(chunks, *adjacent, config.chunk, real.device)
     return (mask.visible(q, k) & valid.repeat(batch, 1)[:, None])[:, None]

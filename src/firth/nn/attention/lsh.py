@@ -16,7 +16,7 @@ from torch.nn import functional as F
 
 from firth.config.schema import LSH, ReformerAttention, Transformer
 from firth.nn.attention.chunks import adjacent_chunks, adjacent_mask, split_chunks
-from firth.nn.attention.mask import AttentionMask, TokenInfo
+from firth.nn.attention.mask import AttentionMask
 from firth.nn.attention.multi_head import AttentionContext, AttentionProjections
 
 MASKED_SCORE, SELF_SCORE = -1e9, -1e5  # scores of masked keys and of the token itself: below all others
@@ -28,6 +28,7 @@ class LSHAttention(AttentionProjections):
     """Multi-head attention within hash buckets; time and memory are nearly linear in sequence length."""
 
     projections = 2  # shared query-key, value
+    rotations: Tensor
 
     def __init__(self, config: Transformer, layer: int):
         super().__init__(config, layer)
@@ -139,7 +140,8 @@ class SortedBuckets:
         if not self.config.across:
             return adjacent_chunks(x, *self.adjacent_counts, 3)
         # chunks of successive rounds are adjacent too
-        return adjacent_chunks(x.flatten(2, 3), *self.adjacent_counts, 2).unflatten(2, x.shape[2:4])
+        adjacent: Tensor = adjacent_chunks(x.flatten(2, 3), *self.adjacent_counts, 2).unflatten(2, x.shape[2:4])
+        return adjacent
 
     def unsort(self, x: Tensor) -> Tensor:
         """x (batch, heads, rounds, chunks, size, width) -> (batch, heads, rounds, time, width)."""
@@ -152,16 +154,14 @@ class SortedBuckets:
         shape, real = self.order.shape, self.order < self.time
         position = self.order.clamp(max=self.time - 1)
 
-        def sort_field(field: Tensor | None) -> Tensor | None:
-            if field is None:
-                return None
+        def sort_field(field: Tensor) -> Tensor:
             field = field.expand(shape[0], self.time)[:, None, None].expand(*shape[:3], -1).gather(-1, position)
             return split_chunks(field, self.chunk_size, 3)
 
-        info = [sort_field(field) for field in mask.keys._replace(position=mask.keys.position.int())]
-        q = TokenInfo(*(None if field is None else field.flatten(0, 3) for field in info))
-        k = TokenInfo(*(None if field is None else self.adjacent(field).flatten(0, 3) for field in info))
-        visible = mask.visible(q, k).unflatten(0, (*shape[:3], -1))
+        info = mask.keys._replace(position=mask.keys.position.int()).map(sort_field)
+        q = info.map(lambda field: field.flatten(0, 3))
+        k = info.map(lambda field: self.adjacent(field).flatten(0, 3))
+        visible: Tensor = mask.visible(q, k).unflatten(0, (*shape[:3], -1))
         return visible & self.adjacent(split_chunks(real, self.chunk_size, 3))[..., None, :] & self._same_bucket()
 
     def _same_bucket(self) -> Tensor:

@@ -31,7 +31,13 @@ class TokenInfo(NamedTuple):
 
     def slice(self, first: int, last: int) -> TokenInfo:
         """The same for positions `first` to `last`."""
-        return TokenInfo(*(None if field is None else field[..., first:last] for field in self))
+        return self.map(lambda field: field[..., first:last])
+
+    def map(self, function: Callable[[Tensor], Tensor], position: Tensor | None = None) -> TokenInfo:
+        """The same with `function` applied to each field; not to the positions, if others are given for them."""
+        position = function(self.position) if position is None else position
+        optional = (None if field is None else function(field) for field in self[2:])
+        return TokenInfo(position, function(self.mask), *optional)
 
 
 def distance(q: TokenInfo, k: TokenInfo) -> Tensor:
@@ -60,6 +66,7 @@ def permutation_mask(q: TokenInfo, k: TokenInfo) -> Tensor:
     2019)."""
     if k.rank is None:
         return bidirectional_mask(q, k)
+    assert q.rank is not None
     return (q.rank[:, :, None] >= k.rank[:, None, :]) & k.mask[:, None, :]
 
 
@@ -113,7 +120,8 @@ class AttentionMask:
             return self
         if (window, dilations) not in self.memo:
             self.memo[window, dilations] = replace(self, window=window, dilations=dilations)
-        return self.memo[window, dilations]
+        mask: AttentionMask = self.memo[window, dilations]
+        return mask
 
     @cached_property
     def effective(self) -> MaskPattern:

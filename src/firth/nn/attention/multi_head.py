@@ -26,7 +26,8 @@ from firth.nn.attention.segment_recurrence import SegmentMemory
 from firth.nn.attention.sliding_window import BandedBias, dense_bias
 from firth.nn.linear import Linear, WeightCache, linear
 from firth.nn.positions.relative import RelativeSegmentEncoding, has_relative_segments
-from firth.nn.positions.schemes import LayerPositionEncoding, head_width, position_encoding
+from firth.nn.positions.scheme import LayerPositionEncoding, head_width
+from firth.nn.positions.schemes import position_encoding
 from firth.nn.unpadded import Unpadded
 
 
@@ -94,7 +95,8 @@ class AttentionProjections(nn.Module):
     def merge_heads(self, x: Tensor, unpadded: Unpadded | None = None) -> Tensor:
         """(batch, heads, time, head width) -> output projection (batch, time, width), without padding if `unpadded`."""
         x = x.transpose(1, 2).flatten(2)
-        return self.out_proj(x if unpadded is None else unpadded.unpad(x))
+        output: Tensor = self.out_proj(x if unpadded is None else unpadded.unpad(x))
+        return output
 
     @property
     def active_dropout(self) -> float:
@@ -136,6 +138,7 @@ class MultiHeadAttention(AttentionProjections):
         self, x: Tensor, tokens: GlobalTokens, context: AttentionContext
     ) -> tuple[Tensor, Tensor, Tensor]:
         """Queries of the global tokens, keys and values of all tokens, by the global projections, with positions."""
+        assert self.global_projections is not None
         queries, keys, values = self.global_projections(x, tokens)
         queries = tokens.scatter(torch.zeros_like(keys), queries)
         queries, keys = self.position_encoding.rotate(queries, keys, context.position_state)
@@ -196,15 +199,16 @@ class CrossAttention(AttentionProjections):
     def forward(self, x: Tensor, context: AttentionContext) -> Tensor:
         """x (batch, time, width) -> the same shape."""
         source = context.source
+        assert source is not None
         if source.keys_values is not None and len(source.keys_values) != len(x):
-            return self.merge_heads(self.attend_shared_source(x, source))
+            return self.merge_heads(self.attend_shared_source(x, source, source.keys_values))
         queries, keys, values = self.compute_qkv(x, source)
         output = dense_attention(queries, keys, values, source.mask, None, self.active_dropout, self.scale)
         return self.merge_heads(output)
 
-    def attend_shared_source(self, x: Tensor, source: CrossAttentionInput) -> Tensor:
+    def attend_shared_source(self, x: Tensor, source: CrossAttentionInput, keys_values: Tensor) -> Tensor:
         """Attention of several hypotheses to one source, as queries of one sequence: the source is not repeated."""
-        (queries,), keys_values = self.split_heads(self.project(x, 0, 1), 1), source.keys_values[:, self.layer]
+        (queries,), keys_values = self.split_heads(self.project(x, 0, 1), 1), keys_values[:, self.layer]
         hypotheses, heads, time, width = queries.shape
         beam, keys = hypotheses // len(keys_values), source.mask.keys
         mask = replace(source.mask, keys=keys._replace(mask=keys.mask[::beam]))
@@ -212,12 +216,14 @@ class CrossAttention(AttentionProjections):
         output = dense_attention(
             queries, keys_values[:, 0], keys_values[:, 1], mask, None, self.active_dropout, self.scale
         )
-        return output.unflatten(2, (beam, time)).transpose(1, 2).flatten(0, 1)
+        beams: Tensor = output.unflatten(2, (beam, time))
+        return beams.transpose(1, 2).flatten(0, 1)
 
     def compute_qkv(self, x: Tensor, source: CrossAttentionInput) -> tuple[Tensor, Tensor, Tensor]:
         """Queries of the target, keys and values of the source."""
         (queries,) = self.split_heads(self.project(x, 0, 1), 1)
         if source.keys_values is None:
+            assert source.states is not None
             return queries, *self.project_source(source.states)
         keys_values = source.keys_values[:, self.layer]
         if len(keys_values) != len(queries):  # several hypotheses for each source (beam search)
@@ -226,10 +232,12 @@ class CrossAttention(AttentionProjections):
 
     def project_source(self, states: Tensor) -> tuple[Tensor, Tensor]:
         """Keys and values of the encoder states."""
-        return self.split_heads(self.project(states, 1, 3), 2)
+        keys, values = self.split_heads(self.project(states, 1, 3), 2)
+        return keys, values
 
     def weights(self, x: Tensor, context: AttentionContext) -> Tensor:
         """Attention weights over the source (batch, heads, queries, keys)."""
+        assert context.source is not None
         queries, keys, _ = self.compute_qkv(x, context.source)
         return attention_weights(queries * self.scale, keys, context.source.mask, None)
 

@@ -61,7 +61,8 @@ class GeneralScore(DotScore):
         self.key_proj = nn.Linear(source_width, width, bias=False)
 
     def keys(self, states: Tensor) -> Tensor:
-        return self.key_proj(states)
+        keys: Tensor = self.key_proj(states)
+        return keys
 
 
 class AdditiveScore(DotScore):
@@ -75,13 +76,16 @@ class AdditiveScore(DotScore):
         self.score = nn.Linear(hidden, 1, bias=False)
 
     def keys(self, states: Tensor) -> Tensor:
-        return self.key_proj(states)
+        keys: Tensor = self.key_proj(states)
+        return keys
 
     def forward(self, queries: Tensor, keys: Tensor, coverage: Tensor | None) -> Tensor:
         hidden = self.query_proj(queries)[:, :, None] + keys[:, None]  # (batch, time, source, hidden)
         if self.coverage_proj is not None:
+            assert coverage is not None
             hidden = hidden + self.coverage_proj(coverage[:, None, :, None])
-        return self.score(hidden.tanh()).squeeze(-1)
+        scores: Tensor = self.score(hidden.tanh())
+        return scores.squeeze(-1)
 
 
 class LocationScore(DotScore):
@@ -95,7 +99,8 @@ class LocationScore(DotScore):
         if keys.shape[1] > self.location_proj.out_features:
             what = _TOO_LONG.format(keys.shape[1], self.location_proj.out_features)
             raise FirthError(what, do="give a shorter text, or train with a larger batching.length")
-        return self.location_proj(queries)[..., : keys.shape[1]]
+        scores: Tensor = self.location_proj(queries)
+        return scores[..., : keys.shape[1]]
 
 
 SCORES: dict[str, type[DotScore]] = {

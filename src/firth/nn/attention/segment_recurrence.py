@@ -27,7 +27,7 @@ class SegmentMemory:
 
     def extend(self, layer: int, x: Tensor) -> Tensor:
         """A layer's memory followed by its new inputs (batch, time, width); the last ones become the next memory."""
-        if self.past:
+        if self.states is not None and self.past:
             x = torch.cat([self.states[:, layer, -self.past :].to(x.dtype), x], 1)
         self._next.append(x.detach()[:, -self.length :])
         return x

@@ -9,6 +9,7 @@ either side, and of the global attention tokens.
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 from itertools import groupby
 from typing import NamedTuple
 
@@ -18,7 +19,7 @@ from torch.nn import functional as F
 
 from firth.nn.attention.dense import dense_attention
 from firth.nn.attention.global_attention import GlobalTokens, global_attention, global_tokens
-from firth.nn.attention.mask import AttentionMask, TokenInfo
+from firth.nn.attention.mask import AttentionMask
 
 MAX_BLOCK = 128  # queries per block: larger blocks compute more masked scores, smaller ones copy more keys
 
@@ -27,7 +28,7 @@ class BandedBias(NamedTuple):
     """A bias of the scores that depends on query and distance alone, computed only where it is needed."""
 
     at: Callable[[Tensor], Tensor]  # distances (query minus key position) -> (batch, heads, queries, distances)
-    dense: Callable[[], Tensor]  # () -> (batch, heads, queries, keys)
+    dense: Callable[[], Tensor | None]  # () -> (batch, heads, queries, keys)
 
 
 def dense_bias(bias: Tensor | BandedBias | None) -> Tensor | None:
@@ -47,16 +48,16 @@ def banded_attention(
     """Kernel of sliding-window attention (batch, heads, time, head width); dense where that costs little more."""
     time = keys.shape[2]
     tokens = global_tokens(mask)
-    unbanded = isinstance(bias, Tensor) or (bias is not None and tokens is not None)
-    if unbanded or queries.shape[2] != time or time <= 2 * mask.window:
+    short = queries.shape[2] != time or time <= 2 * mask.window
+    if short or isinstance(bias, Tensor) or (bias is not None and tokens is not None):
         return dense_attention(queries, keys, values, mask, dense_bias(bias), dropout, scale)
     outputs, first = [], 0
     for dilation, heads in groupby(mask.dilations or (1,) * queries.shape[1]):
         last = first + len(list(heads))
-        parts = (part[:, first:last] for part in (queries, keys, values))
+        q, k, v = (part[:, first:last] for part in (queries, keys, values))
         layout, visible = _layout(mask, dilation)
         attn_mask = visible if bias is None else layout.block_bias(bias, first, last).masked_fill(~visible, -torch.inf)
-        outputs.append(_blockwise_attention(*parts, mask, layout, attn_mask, dropout, scale))
+        outputs.append(_blockwise_attention(q, k, v, mask, layout, attn_mask, dropout, scale))
         first = last
     output = outputs[0] if len(outputs) == 1 else torch.cat(outputs, 1)
     if tokens is None:
@@ -100,19 +101,21 @@ class BlockLayout(NamedTuple):
         return self.before + self.block_size + self.after
 
     @property
-    def count(self) -> int:
+    def blocks(self) -> int:
         """How many blocks a residue class has."""
         return -(-self.time // (self.dilation * self.block_size))
 
     def split_residues(self, x: Tensor) -> Tensor:
         """x (batch, heads, time, width) -> (batch, dilation, heads, positions of a class, width)."""
-        padding = self.count * self.block_size * self.dilation - self.time
+        padding = self.blocks * self.block_size * self.dilation - self.time
         x = F.pad(x, (0, 0, 0, padding)) if padding else x
-        return x.unflatten(2, (-1, self.dilation)).permute(0, 3, 1, 2, 4)
+        residues: Tensor = x.unflatten(2, (-1, self.dilation))
+        return residues.permute(0, 3, 1, 2, 4)
 
     def query_blocks(self, x: Tensor) -> Tensor:
         """x (batch, heads, time, width) -> (batch × dilation × blocks, heads, block, width)."""
-        return self.split_residues(x).unflatten(3, (self.count, self.block_size)).transpose(2, 3).flatten(0, 2)
+        blocks: Tensor = self.split_residues(x).unflatten(3, (self.blocks, self.block_size))
+        return blocks.transpose(2, 3).flatten(0, 2)
 
     def key_spans(self, x: Tensor) -> Tensor:
         """x (batch, heads, time, width) -> (batch, dilation, blocks, heads, span, width), a view without copying."""
@@ -121,11 +124,11 @@ class BlockLayout(NamedTuple):
 
     def repeat_per_block(self, x: Tensor) -> Tensor:
         """x (batch, …) for each block of each class (batch, dilation, blocks, …)."""
-        return x[:, None, None].expand(-1, self.dilation, self.count, *x.shape[1:])
+        return x[:, None, None].expand(-1, self.dilation, self.blocks, *x.shape[1:])
 
     def merge_blocks(self, x: Tensor) -> Tensor:
         """The inverse of `query_blocks`: (batch, heads, time, width)."""
-        x = x.unflatten(0, (-1, self.dilation, self.count)).permute(
+        x = x.unflatten(0, (-1, self.dilation, self.blocks)).permute(
             0, 3, 2, 4, 1, 5
         )  # batch, heads, count, block, dilation, width
         return x.flatten(2, 4)[:, :, : self.time]
@@ -143,10 +146,8 @@ class BlockLayout(NamedTuple):
         place = place.clamp(0, self.before + self.after).to(scores.device)
         return scores.gather(3, place.expand(*scores.shape[:3], -1))
 
-    def block_info(self, info: Tensor | None, *, spans: bool) -> Tensor | None:
+    def block_info(self, info: Tensor, *, spans: bool) -> Tensor:
         """A field of token information (batch, time) for each block's queries or key span (blocks, …)."""
-        if info is None:
-            return None
         x = info.float()[:, None, :, None]  # exact: document ids are small
         blocks = self.key_spans(x).flatten(0, 2) if spans else self.query_blocks(x)
         return blocks[:, 0, :, 0].to(info.dtype)
@@ -159,21 +160,19 @@ def _layout(mask: AttentionMask, dilation: int) -> tuple[BlockLayout, Tensor]:
         block = min(MAX_BLOCK, -(-time // dilation))
         layout = BlockLayout(time, dilation, block, window, 0 if mask.effective.causal else window)
         mask.memo["banded", dilation] = layout, _visible(mask, layout)[:, None]
-    return mask.memo["banded", dilation]
+    memoised: tuple[BlockLayout, Tensor] = mask.memo["banded", dilation]
+    return memoised
 
 
 def _visible(mask: AttentionMask, layout: BlockLayout) -> Tensor:
     """Which keys of its span, and which global tokens, each query of a block attends to (blocks, block, keys)."""
-    tokens = global_tokens(mask)
-    real = (
-        torch.ones_like(mask.keys.mask) if tokens is None else ~mask.keys.global_attention
-    )  # padded with False beyond the sequence
+    tokens, is_global = global_tokens(mask), mask.keys.global_attention
+    # padded with False beyond the sequence
+    real = torch.ones_like(mask.keys.mask) if is_global is None else ~is_global
     position = torch.arange(layout.span, device=real.device)
-    q = TokenInfo(
-        position[layout.before : layout.before + layout.block_size],
-        *(layout.block_info(field, spans=False) for field in mask.queries[1:]),
-    )
-    k = TokenInfo(position, *(layout.block_info(field, spans=True) for field in mask.keys[1:]))
+    own = position[layout.before : layout.before + layout.block_size]
+    q = mask.queries.map(partial(layout.block_info, spans=False), own)
+    k = mask.keys.map(partial(layout.block_info, spans=True), position)
     near = mask.visible(q._replace(global_attention=None), k) & layout.block_info(real, spans=True)[:, None]
     if tokens is None:
         return near

@@ -30,7 +30,11 @@ def two_stream_mask(mask: AttentionMask, query_stream: QueryStream, past: int) -
     batch_size, count = query_stream.position.shape
     position = torch.cat([content.position.expand(batch_size, -1), query_stream.position + past], 1)
     real = torch.ones(batch_size, count, dtype=torch.bool, device=position.device)
-    document = None if content.document is None else torch.cat([content.document, query_stream.document], 1)
+    document = None
+    if content.document is not None:
+        assert query_stream.document is not None
+        document = torch.cat([content.document, query_stream.document], 1)
+    assert content.rank is not None  # of a factorisation order
     queries = content._replace(
         position=position,
         mask=torch.cat([content.mask, real], 1),

@@ -69,8 +69,9 @@ class RelativeLayerEncoding(LayerPositionEncoding):
 
     def _scores(self, queries: Tensor, sinusoids: Tensor) -> Tensor:
         """Scores of queries with encoded distances (batch, heads, queries, distances)."""
-        position_keys = self.distance(sinusoids.to(self.distance.weight.dtype))  # (distances, heads × head width)
-        position_keys = position_keys.unflatten(-1, (self.heads, -1)).permute(1, 2, 0)  # (heads, head width, distances)
+        projected = self.distance(sinusoids.to(self.distance.weight.dtype))  # (distances, heads × head width)
+        # (heads, head width, distances)
+        position_keys: Tensor = projected.unflatten(-1, (self.heads, -1)).permute(1, 2, 0)
         return (queries + self.distance_bias[:, None].to(queries.dtype)) @ position_keys.to(queries.dtype) * self.scale
 
 
@@ -153,5 +154,8 @@ def different_segments(
     if not has_relative_segments(config) or tokens.segment is None:
         return None
     keys = F.pad(tokens.segment, (past, 0))  # the memory counts as the first segment
-    queries = tokens.segment if query_stream is None else torch.cat([tokens.segment, query_stream.segment], 1)
+    queries = tokens.segment
+    if query_stream is not None:
+        assert query_stream.segment is not None
+        queries = torch.cat([queries, query_stream.segment], 1)
     return queries[:, :, None] != keys[:, None, :]

@@ -38,7 +38,7 @@ class LayerPositionEncoding(nn.Module):
 
     # where the bias depends on query and distance alone, so that a banded kernel need not compute all of it:
     # (queries, distances, state) -> (batch, heads, queries, distances), a distance being query minus key position
-    bias_at: Callable[[Any, Tensor, Tensor, Any], Tensor] | None = None
+    bias_at: Callable[..., Tensor] | None = None
 
 
 class PositionEncoding(nn.Module):

@@ -69,7 +69,7 @@ class RotaryPositions(PositionEncoding):
         super().__init__(config, width)
         self.head_width = head_width(config)
 
-    def prepare(self, positions: Tensor, queries: int) -> tuple[Tensor, Tensor]:
+    def prepare(self, positions: Tensor, queries: int | Tensor) -> tuple[Tensor, Tensor]:
         angles = positions[..., None] * frequencies(self.head_width, positions.device)  # ((batch,) time, half a head)
         angles = torch.cat([angles, angles], -1)
         angles = angles[:, None] if positions.dim() == 2 else angles  # heads share them
@@ -87,12 +87,13 @@ class AlibiPositions(PositionEncoding):
     """ALiBi: attention scores decrease linearly with distance, with another slope in each head (Press et al. 2022)."""
 
     layer_encoding = AdditiveBias
+    slopes: Tensor
 
     def __init__(self, config: Transformer, width: int):
         super().__init__(config, width)
         self.register_buffer("slopes", alibi_slopes(config.heads), persistent=False)
 
-    def prepare(self, positions: Tensor, queries: int) -> Tensor:
+    def prepare(self, positions: Tensor, queries: int | Tensor) -> Tensor:
         return -self.slopes[:, None, None] * relative_distances(positions, queries).abs()
 
 
@@ -115,7 +116,7 @@ class T5Positions(PositionEncoding):
         self.bidirectional = not mask_pattern(config).causal
         self.weight = nn.Parameter(torch.empty(self.BUCKETS, config.heads).normal_(std=config.init_std))
 
-    def prepare(self, positions: Tensor, queries: int) -> Tensor:
+    def prepare(self, positions: Tensor, queries: int | Tensor) -> Tensor:
         buckets = self.bucket(relative_distances(positions, queries))
         bias = F.embedding(buckets, self.weight)  # ((batch, 1,) queries, keys, heads)
         return bias.squeeze(1).movedim(-1, -3) if bias.dim() == 5 else bias.movedim(-1, -3)
@@ -135,7 +136,7 @@ class T5Positions(PositionEncoding):
         return first + torch.where(distance < exact, distance, far)
 
 
-POSITION_ENCODINGS: dict[type, type[PositionEncoding]] = {
+POSITION_ENCODINGS: dict[type[schema.Positions], type[PositionEncoding]] = {
     schema.LearnedPositions: LearnedPositions,
     schema.AxialPositions: AxialPositions,
     schema.SinusoidalPositions: SinusoidalPositions,
