@@ -83,6 +83,7 @@ def _print_plan(plan: Plan, as_json: bool) -> None:
                 "steps": plan.steps,
                 "epochs": plan.epochs,
                 "seconds": plan.seconds,
+                "from_flops": plan.from_flops,
                 "memory": plan.memory,
                 "disk": plan.disk,
                 "in_bf16": plan.in_bf16 and {"steps": plan.in_bf16.steps, "seconds": plan.in_bf16.seconds},
@@ -92,8 +93,12 @@ def _print_plan(plan: Plan, as_json: bool) -> None:
     parts = ", ".join(f"{name} {count:,}" for name, count in plan.parameters.items())
     print(f"parameters  {total:,} ({parts})")
     print(f"steps       {plan.steps:,} ({plan.epochs:.1f} epochs)")
-    print(f"time        about {format_duration(plan.seconds)}")
-    print(f"memory      about {plan.memory / 1e9:.2f} GB")
+    computed = " (from FLOPs at the speed of a matrix product, not measured: too large to try)" * plan.from_flops
+    print(f"time        about {format_duration(plan.seconds)}{computed}")
+    if plan.from_flops:
+        print(f"memory      at least {plan.memory / 1e9:,.1f} GB (weights, gradients, optimizer state; no activations)")
+    else:
+        print(f"memory      about {plan.memory / 1e9:.2f} GB")
     print(f"disk        about {plan.disk / 1e6:,.0f} MB")
     if bf16 := plan.in_bf16:
         print(f"or          {bf16.steps:,} steps in about {format_duration(bf16.seconds)} with --precision bf16")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 
 import torch
@@ -39,8 +40,10 @@ from firth.runs.weights import read_metadata
 from firth.tokenizers.tokenizer import Tokenizer
 from firth.training.checkpoint import TrainerState, load_model
 from firth.training.device import Distributed, has_bf16, machine_info, training_environment
+from firth.training.flops import estimate_timing, is_large, meta_system
 from firth.training.loop import Evaluation, TrainingTask, train
-from firth.training.planner import Plan, StepTiming, make_plan, measure_timing, needs_timing, resolve
+from firth.training.planner import Plan, make_plan, measure_timing, needs_timing, resolve
+from firth.training.timing import StepTiming
 from firth.types import Cursor, Term
 
 Model = LanguageModel | MaskedLM | BaseClassifier | SentenceEncoder
@@ -143,9 +146,15 @@ def _fit(request: TrainRequest, distributed: Distributed) -> None:
 def estimate(request: TrainRequest) -> Plan:
     """The estimated size and cost of a run; no run folder is written."""
     with training_environment(request.config.train):
-        prepared = _prepare(request, request.config, None)
+        prepared = _without_weights(request, request.config, None)
+        config, batches, valid = prepared.config, prepared.batches("train"), prepared.batches("valid")
+        if is_large(prepared.system, config.train, batches):
+            timing = estimate_timing(prepared.system, config.train, batches, valid)
+        else:
+            prepared = _with_weights(prepared, request, None)
+            timing = _timing(prepared)
         size = sum(split.ids.nbytes for split in prepared.splits.values())
-        return make_plan(prepared.config, prepared.system, prepared.batches("train"), _timing(prepared), size)
+        return make_plan(config, prepared.system, batches, timing, size)
 
 
 def _begin(request: TrainRequest, run: Run) -> None:
@@ -171,15 +180,23 @@ def _begin(request: TrainRequest, run: Run) -> None:
 
 
 def _prepare(request: TrainRequest, config: schema.Neural, run: Run | None) -> Prepared:
-    say = request.progress.say if run is None else (lambda _: None)
+    return _with_weights(_without_weights(request, config, run), request, run)
+
+
+def _without_weights(request: TrainRequest, config: schema.Neural, run: Run | None) -> Prepared:
+    """The data, and a network of shapes alone."""
     known = run.tokenizers() if run else initial_tokenizers(config) or teacher_tokenizers(config)
-    tokenizers, splits = read_training_data(config, known, request.cache, say)
-    tokenizer = tokenizers.get("text")
+    tokenizers, splits = read_training_data(config, known, request.cache, _say(request, run))
     if "valid" not in splits:
         raise FirthError("no validation text", do="set data.valid_fraction above 0, or give --valid")
     stage_configs(config.batching)  # an error now rather than after the run has begun
-    classes = len(splits["train"].label_names) or 2
-    system = build(config, vocab_size(tokenizers), classes, source_vocab_size(tokenizers))
+    return Prepared(config, tokenizers, splits, meta_system(config, *_sizes(tokenizers, splits)))
+
+
+def _with_weights(prepared: Prepared, request: TrainRequest, run: Run | None) -> Prepared:
+    """The same with a network of initial weights."""
+    config, tokenizer, splits, say = prepared.config, prepared.tokenizer, prepared.splits, _say(request, run)
+    system = build(config, *_sizes(prepared.tokenizers, splits))
     teacher = attach_teacher(system, config, tokenizer, run)
     if run is None or checkpoint_folders.newest_checkpoint(run.path) is None:
         if teacher is not None:
@@ -188,7 +205,17 @@ def _prepare(request: TrainRequest, config: schema.Neural, run: Run | None) -> P
             say(initialise_weights(system, config, tokenizer, splits["train"].label_names))
         if config.input.pretrained_vectors:
             say(load_pretrained_vectors(system, config.input, tokenizer))
-    return Prepared(config, tokenizers, splits, system)
+    return replace(prepared, system=system)
+
+
+def _say(request: TrainRequest, run: Run | None) -> Callable[[str], None]:
+    """Tells about data and initialisation when a run begins, and not again when it is resumed."""
+    return request.progress.say if run is None else (lambda _: None)
+
+
+def _sizes(tokenizers: Tokenizers, splits: dict[str, Split]) -> tuple[int, int, int]:
+    """The sizes that depend on the data: of the vocabulary, the labels and the source vocabulary."""
+    return vocab_size(tokenizers), len(splits["train"].label_names) or 2, source_vocab_size(tokenizers)
 
 
 def _timing(prepared: Prepared) -> StepTiming:

@@ -1,4 +1,5 @@
-"""Estimates of a run's time, memory and disk before it starts, from a few timed steps on a copy of the model."""
+"""Estimates of a run's time, memory and disk before it starts: from a few timed steps on a copy of the model, or from
+FLOPs where it is too large for that."""
 
 from __future__ import annotations
 
@@ -18,20 +19,12 @@ from firth.models.build import System
 from firth.runs.budget import parse_budget
 from firth.training.loop import autocast
 from firth.training.optimizer import Optimizer
+from firth.training.timing import StepTiming
 from firth.types import Cursor
 
 _WARMUP_STEPS, _TIMED_STEPS = 3, 12
 _CHECKPOINT_SECONDS = 60.0
 _EVALUATIONS = 10
-
-
-@dataclass(frozen=True)
-class StepTiming:
-    """Seconds per step and per evaluation of this model on this machine, and its memory."""
-
-    seconds_per_step: float
-    seconds_per_evaluation: float
-    peak_memory: int  # bytes of this process
 
 
 @dataclass(frozen=True)
@@ -44,6 +37,7 @@ class Plan:
     parameters: dict[str, int]
     memory: int
     disk: int
+    from_flops: bool = False  # the time is computed, not measured, and the memory is without activations
     in_bf16: Plan | None = None  # the same in mixed precision, where this CPU has bf16 instructions
 
 
@@ -106,8 +100,9 @@ def make_plan(config: Neural, system: System, batches: Batches, timing: StepTimi
         steps / _steps_per_epoch(resolved, batches),
         seconds,
         {name: count for name, count in parameters.items() if count},
-        timing.peak_memory,
+        timing.memory,
         weights + 3 * state + 2 * text_bytes,
+        timing.from_flops,
     )  # two checkpoints and one being written
 
 

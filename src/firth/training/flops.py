@@ -1,0 +1,85 @@
+"""The cost of a model that is too large to be tried out: counted on the meta device, without any weights."""
+
+from __future__ import annotations
+
+import os
+import statistics
+import time
+from pathlib import Path
+
+import torch
+
+from firth.config import schema
+from firth.datasets.collators.batches import Batches
+from firth.models.build import System, build
+from firth.training.optimizer import SLOTS
+from firth.training.timing import StepTiming
+from firth.types import Batch, Cursor, Tokens
+
+# Multiplications and additions for a parameter and a token: 2 forward, 4 backward (Kaplan et al. 2020, section 2.1).
+_FORWARD, _BACKWARD = 2, 4
+_BYTES = 4  # of a float32
+_MEMORY_FRACTION = 1 / 4  # of the free memory: larger weights are not allocated for an estimate
+_TRIAL_SECONDS = 120.0  # steps that would be timed for longer than this are not
+_TRIAL_STEPS = 15
+_SIDE = 768  # of the matrices whose product is timed
+
+
+def meta_system(config: schema.Neural, vocabulary: int, classes: int = 2, source: int = 0) -> System:
+    """A system of tensors with shapes but without values, which take no memory."""
+    with torch.device("meta"):
+        return build(config, vocabulary, classes, source)
+
+
+def is_large(system: System, config: schema.Train, batches: Batches) -> bool:
+    """Whether steps of this model take too much memory, or too long, to be timed."""
+    if _BYTES * _parameters(system) > _MEMORY_FRACTION * free_memory():
+        return True
+    return _TRIAL_STEPS * _step_flops(system, config, batches) / measure_flops(config) > _TRIAL_SECONDS
+
+
+def estimate_timing(system: System, config: schema.Train, batches: Batches, valid: Batches) -> StepTiming:
+    """Seconds from FLOPs at the speed of a matrix product; memory of weights, gradients and optimizer state."""
+    speed, count = measure_flops(config), sum(1 for _ in valid.evaluation_batches())
+    tokens = _tokens(system, next(iter(valid.evaluation_batches())))
+    evaluation = _FORWARD * _parameters(system) * tokens * min(count, config.eval_batches or count) / speed
+    memory = _BYTES * _parameters(system) * (2 + len(SLOTS[config.optimizer.name]))
+    return StepTiming(_step_flops(system, config, batches) / speed, evaluation, memory, from_flops=True)
+
+
+def _step_flops(system: System, config: schema.Train, batches: Batches) -> float:
+    tokens = config.gradient_accumulation * _tokens(system, batches.batch(Cursor()))
+    return (_FORWARD + _BACKWARD) * _parameters(system) * tokens
+
+
+def _parameters(system: System) -> int:
+    return sum(parameter.numel() for parameter in system.parameters())
+
+
+def _tokens(system: System, batch: Batch) -> float:
+    """Positions that a parameter is applied to: those of a stream, on average; patches of images."""
+    sizes = [
+        stream.ids.size if isinstance(stream, Tokens) else stream.batch_size * system.input.config.positions
+        for stream in batch.streams.values()
+    ]
+    return sum(sizes) / len(sizes)
+
+
+def measure_flops(config: schema.Train) -> float:
+    """Floating-point operations a second of a matrix product on this machine, in the precision of the run."""
+    matrix = torch.ones(_SIDE, _SIDE, dtype=torch.bfloat16 if config.precision == "bf16" else torch.float32)
+    times = []
+    for _ in range(6):
+        began = time.perf_counter()
+        matrix @ matrix
+        times.append(time.perf_counter() - began)
+    return 2 * _SIDE**3 / statistics.median(times[1:])
+
+
+def free_memory() -> int:
+    """Bytes that can be allocated without swapping."""
+    try:
+        lines = Path("/proc/meminfo").read_text().splitlines()
+        return next(int(line.split()[1]) * 1024 for line in lines if line.startswith("MemAvailable:"))
+    except (OSError, StopIteration):  # not Linux: all memory
+        return os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
