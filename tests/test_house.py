@@ -157,10 +157,9 @@ def test_nothing_in_the_package_can_run_what_it_loads():
 def test_the_help_of_every_group_agrees_with_the_help_of_its_verbs():
     import typer
 
-    from firth.cli import groups
-    from firth.cli.main import app
+    from firth.cli.main import app, corpus, lm, vectors
 
-    for group in map(typer.main.get_command, (app, groups.corpus, groups.lm, groups.vectors)):
+    for group in map(typer.main.get_command, (app, corpus, lm, vectors)):
         for name, (_, help_text) in group.table.items():
             command = group.get_command(None, name)
             assert command.name == name

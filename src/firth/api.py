@@ -4,16 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, replace
+from importlib import import_module
 from pathlib import Path
-from types import MappingProxyType
+from types import MappingProxyType, ModuleType
 from typing import TYPE_CHECKING, Any
 
 from firth.config import core, schema
 from firth.errors import FirthError, unknown
-from firth.families import family
+from firth.families import FAMILIES
 from firth.presets import preset as find_preset
-from firth.runs.budget import parse_budget
-from firth.runs.progress import Progress, Style, progress
+from firth.runs.progress import Progress, Style, parse_budget, progress
 from firth.runs.run_folder import Run, free_folder
 
 if TYPE_CHECKING:
@@ -237,9 +237,14 @@ def plan(named: NamedConfig, in_bf16: bool = True) -> Plan:
     return replace(estimated, in_bf16=plan(replace(named, config=replace(named.config, train=train))))
 
 
+def family(config: schema.System) -> ModuleType:
+    """The module that trains and loads a configuration."""
+    return import_module(FAMILIES[type(config)])
+
+
 def _make_request(name: str, config: schema.System, run: Run, style: Style | Progress) -> Any:
     from firth.datasets.token_cache import default_cache
-    from firth.runs.request import TrainRequest
+    from firth.runs.run_folder import TrainRequest
 
     return TrainRequest(name, config, run, default_cache(), progress(style))
 

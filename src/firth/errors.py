@@ -4,9 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from difflib import get_close_matches
-from typing import TypeVar
-
-Part = TypeVar("Part")
 
 
 class FirthError(Exception):
@@ -20,13 +17,6 @@ class FirthError(Exception):
         line = f"{self.where}: {self.what}" if self.where else self.what
         line = f"{line}; {self.do}" if self.do else line
         return " ".join(line.split())
-
-
-def expect(value: object, kind: type[Part]) -> Part:
-    """The value, which a check before this one found to be of that kind."""
-    if not isinstance(value, kind):
-        raise TypeError(f"expected {kind.__name__}, found {type(value).__name__}")
-    return value
 
 
 def unknown(kind: str, name: str, known: Iterable[str], *, where: object = "") -> FirthError:

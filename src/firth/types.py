@@ -1,10 +1,12 @@
-"""The types that cross folder borders: batches, targets, decoding states, terms of the loss, steppers.
+"""The types that cross folder borders: batches, targets, decoding states, terms of the loss, steppers; and random
+numbers as functions of a seed and a key.
 
 Batches hold NumPy arrays until `Batch.to(device)`: a collator's is a `Batch[np.ndarray]`, a network's a
 `Batch[Tensor]`, or `Batch` for short. No torch at import."""
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, fields, replace
 from typing import TYPE_CHECKING, Any, Generic, NamedTuple, Protocol
@@ -17,6 +19,7 @@ if TYPE_CHECKING:
 
     Array = TypeVar("Array", np.ndarray, Tensor, default=Tensor)
     NewArray = TypeVar("NewArray", np.ndarray, Tensor)
+    Part = TypeVar("Part")
 else:
     from typing import TypeVar
 
@@ -196,3 +199,29 @@ class Stepper(Protocol):
 
     def step(self, last: Tensor, state: State) -> tuple[Tensor, State]:
         """Feed one token per hypothesis; return log-probabilities of the next token (batch, size) and the new state."""
+
+
+# --- type narrowing -----------------------------------------------------------------------------------------------
+
+
+def expect(value: object, kind: type[Part]) -> Part:
+    """The value, which a check before this one found to be of that kind."""
+    if not isinstance(value, kind):
+        raise TypeError(f"expected {kind.__name__}, found {type(value).__name__}")
+    return value
+
+
+# --- randomness: a function of a seed and a key, such as a cursor -------------------------------------------------
+
+
+def derive_seed(seed: int, *key: int | str) -> int:
+    """A 63-bit seed that depends on the seed and the key alone."""
+    digest = hashlib.sha256(repr((seed, *key)).encode()).digest()
+    return int.from_bytes(digest[:8], "little") >> 1
+
+
+def generator(seed: int, *key: int | str) -> np.random.Generator:
+    """A Philox generator of its own for a seed and a key, so that a resumed run samples what it would have sampled."""
+    import numpy as np
+
+    return np.random.Generator(np.random.Philox(key=derive_seed(seed, *key)))

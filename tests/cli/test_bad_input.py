@@ -17,8 +17,8 @@ from firth.api import resolve_config
 from firth.config.schema import Text
 from firth.datasets.sources import open_source
 from firth.errors import FirthError
-from firth.runs import atomic_files, checkpoint_folders
-from firth.runs.log import Log
+from firth.runs import atomic_files, checkpoints
+from firth.runs.progress import Log
 
 # --- text ---------------------------------------------------------------------------------------------------------
 
@@ -261,7 +261,7 @@ def test_a_damaged_log_is_read_as_far_as_it_goes(command, run):
 @pytest.mark.parametrize("name", ["weights.safetensors", "training.safetensors", "training.json", "manifest.json"])
 def test_a_damaged_checkpoint_is_passed_over_and_the_end_is_the_same(command, run, trained, name, damage):
     damage(run / "state/step-000006" / name)
-    assert checkpoint_folders.newest_checkpoint(run) == run / "state/step-000003"
+    assert checkpoints.newest_checkpoint(run) == run / "state/step-000003"
     assert_done(command("train", run, "--quiet"))
     assert outcome(run) == outcome(trained)
 
@@ -269,7 +269,7 @@ def test_a_damaged_checkpoint_is_passed_over_and_the_end_is_the_same(command, ru
 def test_without_any_whole_checkpoint_the_run_starts_over_and_ends_the_same(command, run, trained):
     for place in (run / "state").iterdir():
         flip(place / "weights.safetensors")
-    assert checkpoint_folders.newest_checkpoint(run) is None
+    assert checkpoints.newest_checkpoint(run) is None
     assert_done(command("train", run, "--quiet"))
     assert outcome(run) == outcome(trained)
 
@@ -354,7 +354,7 @@ def test_a_full_disk_costs_nothing_that_was_saved(command, training, trained, tm
             patch.setattr(atomic_files, "write", Failing(at, errno.ENOSPC))
             found = command(*training, "--out", out)
         assert_refused(found, out, "the disk is full; free some space and run the same command again")
-        assert all(checkpoint_folders.is_complete(place) for place in out.glob("state/*"))
+        assert all(checkpoints.is_complete(place) for place in out.glob("state/*"))
         assert not [path for path in out.rglob("*") if path.name.endswith(".new")]
         assert_done(command(*training, "--out", out))
         assert outcome(out) == outcome(trained), f"full at write {at}"

@@ -9,7 +9,7 @@ import pytest
 from cli_samples import assert_done, assert_refused
 
 from firth.ladder import climb
-from firth.training.guard import Interrupted
+from firth.runs.checkpoints import Interrupted
 
 TEXT = "".join(f"{n} men walk to the old mill and {n + 1} come back from there.\n\n" for n in range(200))
 WORDS = ["--rungs", "1-gram,3-gram", "--tokenizer", "byte"]

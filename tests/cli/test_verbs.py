@@ -15,7 +15,7 @@ from cli_samples import OPTIONS, SMALL, TEXT, assert_done, outcome
 
 import firth
 from firth.errors import FirthError
-from firth.runs import checkpoint_folders
+from firth.runs import checkpoints
 
 # --- presets ------------------------------------------------------------------------------------------------------
 
@@ -142,7 +142,7 @@ def test_an_unfinished_run_is_continued_by_its_folder_or_by_the_same_command(com
     for path in (run / "state/step-000006").iterdir():
         path.unlink()
     (run / "model.safetensors").unlink()
-    assert checkpoint_folders.newest_checkpoint(run) == run / "state/step-000003"
+    assert checkpoints.newest_checkpoint(run) == run / "state/step-000003"
     assert_done(command("train", run, "--quiet") if again == "run" else command(*training, "--out", run))
     assert outcome(run) == outcome(trained)
 
@@ -167,7 +167,7 @@ def test_a_signal_saves_says_how_to_go_on_and_costs_nothing(command, corpus, tmp
     process.send_signal(number)
     err = process.communicate()[1]
     assert process.returncode == code
-    step = int(checkpoint_folders.newest_checkpoint(out).name.removeprefix("step-"))
+    step = int(checkpoints.newest_checkpoint(out).name.removeprefix("step-"))
     assert 5 <= step < 120
     assert err == f"firth: stopped and saved at step {step}; resume with: firth train {out}\n"
     assert f"open, step {step} of 120" in assert_done(command("info", out)).out

@@ -7,8 +7,7 @@ from hypothesis import strategies as st
 
 from firth.config import schema
 from firth.datasets import labelled_dataset
-from firth.datasets.collators.batches import make_batches
-from firth.datasets.collators.corruption import corrupt_batches
+from firth.datasets.collators.batches import corrupt_batches, make_batches
 from firth.datasets.records import Labelled, Pair
 from firth.datasets.seq2seq_dataset import add_prefix, read_pairs, to_source_target
 from firth.datasets.training_data import ExampleSplit, read_training_data

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from firth.datasets.splits import BLOCK, assign_splits, split_counts, split_of
+from firth.datasets.text_dataset import BLOCK, assign_splits, split_counts, split_of
 from firth.errors import FirthError
 
 FRACTIONS = st.floats(0.0, 0.49)

@@ -15,9 +15,9 @@ from firth.datasets import gold_alignments
 from firth.datasets.records import Pair
 from firth.datasets.world import World
 from firth.errors import FirthError
+from firth.runs.checkpoints import Interrupted
 from firth.runs.progress import Quiet
 from firth.runs.summary import summary
-from firth.training.guard import Interrupted
 
 PAIRS = [
     ("the house .", "das Haus ."),

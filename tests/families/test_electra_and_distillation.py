@@ -14,15 +14,13 @@ from torch.nn import functional as F
 
 import firth
 from firth.config import schema
-from firth.datasets.collators.batches import make_batches
-from firth.datasets.collators.corruption import corrupt_batches
+from firth.datasets.collators.batches import corrupt_batches, make_batches
 from firth.errors import FirthError
 from firth.families.distillation import initialise_student
 from firth.models.build import build
 from firth.objectives.distillation import Teacher
-from firth.runs import log
-from firth.runs.progress import Quiet
-from firth.training.guard import Interrupted
+from firth.runs.checkpoints import Interrupted
+from firth.runs.progress import Quiet, read_log
 from firth.types import Cursor
 
 DOCUMENTS = [f"{a} and {b} are {'friends' if (a + b) % 2 else 'strangers'}" for a in range(12) for b in range(12)]
@@ -85,7 +83,7 @@ def test_generator_and_discriminator_are_scored_reproducibly(electra):
 def test_the_generator_decides_which_weights_are_best(electra, bert):
     """The total loss is often lowest where the generator has learned little yet: its samples are easily detected."""
     for model, selected in ((electra, True), (bert, False)):
-        entries = [entry for entry in log.read_log(model.run.path / "log.jsonl") if entry.get("split") == "valid"]
+        entries = [entry for entry in read_log(model.run.path / "log.jsonl") if entry.get("split") == "valid"]
         expected = [math.log(entry["value"]) if selected else None for entry in entries]
         assert [entry.get("selection_score") for entry in entries] == pytest.approx(expected)
 

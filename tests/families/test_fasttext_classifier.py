@@ -16,8 +16,8 @@ from firth.datasets.records import Labelled
 from firth.datasets.sets import find
 from firth.embeddings.loading import load_vectors
 from firth.errors import FirthError
+from firth.runs.checkpoints import Interrupted
 from firth.runs.progress import Quiet
-from firth.training.guard import Interrupted
 
 GOODS, BADS = ("lovely", "Great", "fine"), ("awful", "boring", "poor")
 

@@ -16,9 +16,9 @@ from firth.datasets.records import Labelled, Pair
 from firth.errors import FirthError
 from firth.models.build import build
 from firth.presets import PRESETS
+from firth.runs.checkpoints import Interrupted
 from firth.runs.progress import Quiet
 from firth.training.checkpoint import read_tensors
-from firth.training.guard import Interrupted
 
 GOODS, BADS = ("lovely", "great", "fine"), ("awful", "boring", "poor")
 SMALL = {"backbone.width": 16, "backbone.depth": 1, "backbone.heads": 2, "backbone.init_std": 0.1}

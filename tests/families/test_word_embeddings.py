@@ -13,8 +13,8 @@ from firth.embeddings import drift, word2vec
 from firth.embeddings.method import Loss
 from firth.embeddings.word_vectors import WordVectors
 from firth.errors import FirthError
+from firth.runs.checkpoints import Interrupted
 from firth.runs.progress import Quiet
-from firth.training.guard import Interrupted
 
 PEOPLE, PLACES = ("ada", "bo", "cy", "di"), ("oslo", "rome", "kyiv", "lima")
 PRESETS = ("skipgram", "cbow", "fasttext", "glove", "ppmi", "lsa", "hellinger", "items")

@@ -12,9 +12,9 @@ import pytest
 import firth
 from firth.errors import FirthError
 from firth.ladder import climb, measurements
+from firth.runs.checkpoints import Interrupted
 from firth.runs.progress import Quiet
 from firth.runs.run_folder import Run
-from firth.training.guard import Interrupted
 
 RUNG_NAMES = ("2-gram", "window-lm", "lstm-lm")
 PLACES, WAYS = ("the old mill", "a small town", "her garden", "our river"), ("slowly", "with a smile", "every day")

@@ -9,7 +9,7 @@ from firth.config import schema
 from firth.errors import FirthError
 from firth.models.backbones.transformer import TransformerBackbone
 from firth.models.build import build
-from firth.nn.positions.schemes import POSITION_ENCODINGS
+from firth.nn.positions import POSITION_ENCODINGS
 from firth.pipelines.lm_stepper import NeuralStepper
 from firth.types import Batch, Target, Tokens
 from transformer_options import transformer

@@ -4,7 +4,7 @@ import pytest
 import torch
 
 from firth.models.backbones.transformer import TransformerBackbone
-from firth.nn import unpadded
+from firth.nn.attention import mask as mask_module
 from firth.types import Tokens
 from transformer_options import transformer
 
@@ -30,9 +30,9 @@ def test_unpadded_equals_padded(pattern, norm_placement, positions, monkeypatch)
     mask = torch.arange(9) < torch.tensor(SIZES)[:, None]
     tokens, vectors = Tokens(mask.long(), mask), torch.randn(4, 9, 16)
     actual = {}
-    for worth in (unpadded.MIN_PADDING, 1.0):  # of 1: never
-        monkeypatch.setattr(unpadded, "MIN_PADDING", worth)
-        assert (unpadded.Unpadded.from_mask(mask) is None) == (worth == 1.0)
+    for worth in (mask_module.MIN_PADDING, 1.0):  # of 1: never
+        monkeypatch.setattr(mask_module, "MIN_PADDING", worth)
+        assert (mask_module.Unpadded.from_mask(mask) is None) == (worth == 1.0)
         model.zero_grad()
         given = vectors.clone().requires_grad_()
         states = model(given, tokens).states * mask[..., None]
@@ -43,7 +43,7 @@ def test_unpadded_equals_padded(pattern, norm_placement, positions, monkeypatch)
 
 def test_pad_is_the_inverse_of_unpad():
     mask = torch.rand(5, 7) < 0.5
-    layout = unpadded.Unpadded.from_mask(mask)
+    layout = mask_module.Unpadded.from_mask(mask)
     x = torch.randn(5, 7, 3)
     torch.testing.assert_close(layout.pad(layout.unpad(x)), x * mask[..., None])
     assert layout.unpad(x).shape == (1, int(mask.sum()), 3)

@@ -26,7 +26,7 @@ def example(labels):
 def test_each_term_is_the_cross_entropy_of_its_own_targets():
     torch.manual_seed(0)
     objective, head, states = MaskedLM(CONFIG, 6), LMHead(schema.LMHead(tied=False), 9, 6, 6), torch.randn(3, 4, 6)
-    system = SimpleNamespace(encode=lambda *_: Encoded(states, None), head=head, embedding_weight=None)
+    system = SimpleNamespace(encode=lambda *_: Encoded(states, None), lm_head=head, embedding_weight=None)
     logs = objective.next_sentence(states[:, 0]).log_softmax(-1)
     sums = []
     for labels in ([0, 1, 1], [1, 0, 0]):

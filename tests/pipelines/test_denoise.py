@@ -8,8 +8,8 @@ import pytest
 import firth
 from firth import api
 from firth.errors import FirthError
+from firth.runs.checkpoints import Interrupted
 from firth.runs.progress import Quiet
-from firth.training.guard import Interrupted
 
 DOCUMENTS = [f"{a} and {b} are {'friends' if (a + b) % 2 else 'strangers'}" for a in range(12) for b in range(12)]
 SIZE = {"width": 32, "depth": 1, "heads": 2, "init_std": 0.15}

@@ -11,8 +11,8 @@ import torch
 
 import firth
 from firth.generation.sampling import SamplingConfig
+from firth.runs.checkpoints import Interrupted
 from firth.runs.progress import Quiet
-from firth.training.guard import Interrupted
 from firth.types import Batch, Tokens
 
 DOCUMENTS = [f"{a} and {b} are {'friends' if (a + b) % 2 else 'strangers'}" for a in range(12) for b in range(12)]

@@ -21,9 +21,8 @@ from firth.errors import FirthError
 from firth.tokenizers import Tokenizer
 from firth.tokenizers.formats import convert, detect_format, read
 from firth.tokenizers.formats.sentencepiece import read_model
-from firth.tokenizers.normalise import normalise
 from firth.tokenizers.sentencepiece.model_proto import ModelProto, _field, _fields
-from firth.tokenizers.split import split_pretokens
+from firth.tokenizers.split import normalise, split_pretokens
 from tokenizers import BertWordPieceTokenizer, ByteLevelBPETokenizer
 
 some = settings(max_examples=60, deadline=None)

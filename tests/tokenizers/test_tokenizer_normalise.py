@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from tokenizer_samples import settled_texts
 
 import tokenizers
-from firth.tokenizers.normalise import normalise, normaliser_steps
+from firth.tokenizers.split import normalise, normaliser_steps
 
 FORMS, LOWERCASE = ("none", "nfc", "nfkc"), ("no", "yes", "turkish")
 

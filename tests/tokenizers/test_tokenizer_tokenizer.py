@@ -14,8 +14,8 @@ import tokenizers
 from firth.config.schema import Tokenizer as Config
 from firth.errors import FirthError
 from firth.tokenizers import SpecialTokens, Tokenizer
-from firth.tokenizers.normalise import normalise
 from firth.tokenizers.special_tokens import SPECIAL_TOKENS
+from firth.tokenizers.split import normalise
 
 every = pytest.mark.parametrize("config", PLAIN + CHANGING, ids=name)
 plain = pytest.mark.parametrize("config", PLAIN, ids=name)

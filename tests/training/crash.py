@@ -18,7 +18,7 @@ import torch  # noqa: F401 - imported before the fork, used after it
 import firth
 import firth.families.neural
 import firth.training.loop
-from firth.runs import atomic_files, checkpoint_folders
+from firth.runs import atomic_files, checkpoints
 
 
 def count_operations(kill_at: int, when: str) -> list[int]:
@@ -44,13 +44,13 @@ def count_operations(kill_at: int, when: str) -> list[int]:
 
 def record_spans(done: list[int]) -> dict[str, int]:
     """Record after how many operations the checkpoint of each step is finished."""
-    spans, save = {}, checkpoint_folders.save
+    spans, save = {}, checkpoints.save
 
     def recorded(run, step, contents):
         save(run, step, contents)
         spans[str(step)] = done[0]
 
-    checkpoint_folders.save = recorded
+    checkpoints.save = recorded
     return spans
 
 

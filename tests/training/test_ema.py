@@ -7,9 +7,9 @@ import torch
 from torch import nn
 
 import firth
+from firth.runs.checkpoints import Interrupted
 from firth.runs.progress import Quiet
 from firth.training.ema import ExponentialMovingAverage
-from firth.training.guard import Interrupted
 
 SETTINGS = {
     "tokenizer.vocabulary_size": 300,

@@ -8,7 +8,7 @@ import firth
 from firth.config.schema import Schedule
 from firth.errors import FirthError
 from firth.runs.progress import Quiet
-from firth.training.schedule import learning_rate_factor
+from firth.training.optimizer import learning_rate_factor
 
 DOCUMENTS = [" ".join(str(n * m % 97) for m in range(40)) for n in range(60)]
 SETTINGS = {

@@ -15,7 +15,7 @@ from firth.datasets.collators.batches import make_batches
 from firth.datasets.token_cache import Split, Tally
 from firth.errors import FirthError
 from firth.models.build import build
-from firth.runs import checkpoint_folders
+from firth.runs import checkpoints
 from firth.runs.progress import Quiet
 from firth.tokenizers.special_tokens import SpecialTokens
 from firth.training.device import Distributed, training_environment
@@ -248,8 +248,8 @@ def test_the_best_model_is_kept_not_the_last(tmp_path):
     from firth.training.checkpoint import read_tensors
 
     best = read_tensors(task.folder / "model.safetensors")
-    last = read_tensors(checkpoint_folders.checkpoint_folder(task.folder, 6) / "weights.safetensors")
-    at_best = read_tensors(checkpoint_folders.checkpoint_folder(task.folder, 4) / "weights.safetensors")
+    last = read_tensors(checkpoints.checkpoint_folder(task.folder, 6) / "weights.safetensors")
+    at_best = read_tensors(checkpoints.checkpoint_folder(task.folder, 4) / "weights.safetensors")
     assert all(torch.equal(best[name], tensor) for name, tensor in at_best.items())
     assert any(not torch.equal(best[name], tensor) for name, tensor in last.items())
 
@@ -288,7 +288,7 @@ def test_evaluation_and_the_saved_model_use_the_averaged_weights(tmp_path):
         return Evaluation(1.0, "perplexity", math.e)
 
     task, _ = trained(tmp_path / "run", *names, evaluate=evaluate, system=system)
-    average = read_tensors(checkpoint_folders.checkpoint_folder(task.folder, 3) / "training.safetensors")
+    average = read_tensors(checkpoints.checkpoint_folder(task.folder, 3) / "training.safetensors")
     saved = read_tensors(task.folder / "model.safetensors")
     for name, tensor in system.named_parameters():
         assert torch.equal(evaluated[0][name], average[f"average.{name}"]), name

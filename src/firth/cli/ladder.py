@@ -31,7 +31,7 @@ def ladder(
 ) -> None:
     """Train language models from n-gram to Transformer on one text and recommend one."""
     import firth
-    from firth.training.guard import Interrupted
+    from firth.runs.checkpoints import Interrupted
 
     arguments = {name.replace("-", "_"): value for name, value in values.items()}
     try:

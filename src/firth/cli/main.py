@@ -3,12 +3,163 @@
 from __future__ import annotations
 
 import sys
-from typing import Any
+from collections.abc import Mapping
+from importlib import import_module
+from typing import Any, ClassVar
 
 import typer
+from typer.core import TyperGroup
 
-from firth.cli.lazy_group import lazy_group
-from firth.errors import FirthError
+from firth.errors import FirthError, unknown
+
+# title of a section -> name of a command -> (module and function within firth.cli, help)
+Sections = Mapping[str, Mapping[str, tuple[str, str]]]
+
+
+class LazyGroup(TyperGroup):
+    """A group whose commands are in a table."""
+
+    sections: ClassVar[Sections] = {}
+    moved: ClassVar[Mapping[str, str]] = {}  # commands of earlier versions -> what to type now
+
+    @property
+    def table(self) -> dict[str, tuple[str, str]]:
+        """The commands of all sections."""
+        return {name: entry for section in self.sections.values() for name, entry in section.items()}
+
+    def list_commands(self, ctx: Any) -> list[str]:
+        """All names, in the table's order."""
+        return list(self.table)
+
+    def get_command(self, ctx: Any, cmd_name: str) -> Any:
+        """One command, its module imported now."""
+        if cmd_name in self.moved:
+            raise FirthError(f"unknown verb {cmd_name!r}", do=f"type firth {self.moved[cmd_name]}")
+        if cmd_name not in self.table:
+            raise unknown("verb", cmd_name, self.table)
+        module, _, name = self.table[cmd_name][0].partition(".")
+        entry = getattr(import_module(f"firth.cli.{module}"), name)
+        if isinstance(entry, typer.Typer):
+            group = entry
+        else:
+            group = typer.Typer(add_completion=False, rich_markup_mode=None)
+            group.command(cmd_name, cls=getattr(entry, "command_class", None))(entry)
+        command = typer.main.get_command(group)
+        command.name = cmd_name
+        return command
+
+    def format_commands(self, ctx: Any, formatter: Any) -> None:
+        """The table as help, section by section."""
+        for title, commands in self.sections.items():
+            with formatter.section(title):
+                formatter.write_dl([(name, help_text) for name, (_, help_text) in commands.items()])
+
+
+def lazy_group(help_text: str, sections: Sections, moved: Mapping[str, str] | None = None) -> typer.Typer:
+    """A Typer application of these commands."""
+    kind = type("Commands", (LazyGroup,), {"sections": sections, "moved": moved or {}})
+    app = typer.Typer(
+        cls=kind,
+        help=help_text,
+        no_args_is_help=True,
+        add_completion=False,
+        rich_markup_mode=None,  # plain help: the coloured one costs more time than the rest of the command
+        pretty_exceptions_enable=False,
+    )
+    app.callback()(_no_options)
+    return app
+
+
+def _no_options() -> None:
+    pass
+
+
+corpus = lazy_group(
+    "Corpus tools: clean, stats, concordance, collocations, keyness.",
+    {
+        "Commands": {
+            "clean": ("corpus_clean.clean", "Filter and deduplicate documents; print what each filter dropped."),
+            "stats": (
+                "corpus.stats",
+                "Print tokens, types, type-token ratio, lengths, and the fits of Zipf's and Heaps' laws.",
+            ),
+            "concordance": (
+                "corpus.concordance",
+                "Print a concordance (KWIC): the hits of a word or phrase, each in its context.",
+            ),
+            "collocations": (
+                "corpus.collocations",
+                "Print the collocates of a word: words near it more often than expected.",
+            ),
+            "keyness": (
+                "corpus.keyness",
+                "Print the keywords of a text against a reference corpus, and those of the reference.",
+            ),
+        }
+    },
+)
+lm = lazy_group(
+    "Use a language model: rank, correct, authorship, surprisal, few-shot, prompts.",
+    {
+        "Commands": {
+            "rank": ("lm.rank", "Rank alternative texts by their probability."),
+            "correct": ("lm.correct", "Correct spelling, or confused words, with a language model (noisy channel)."),
+            "authorship": (
+                "lm.authorship",
+                "Authorship attribution: one language model per author, compared by bits per byte.",
+            ),
+            "surprisal": (
+                "lm.surprisal",
+                "Plot the surprisal of each token, in human text and in what the model generates.",
+            ),
+            "few-shot": (
+                "lm_prompting.few_shot",
+                "Zero-, one- and few-shot evaluation (in-context learning) on a labelled task.",
+            ),
+            "prompts": (
+                "lm_prompting.prompts",
+                "Compare the next-word or [MASK] distributions of two prompts.",
+            ),
+        }
+    },
+)
+vectors = lazy_group(
+    "Word vectors: neighbours, analogies, evaluation, maps, search, alignment.",
+    {
+        "Commands": {
+            "info": ("vectors.info", "Describe word vectors: vocabulary, width, context vectors, subwords, size."),
+            "neighbours": ("vectors.neighbours", "List the nearest neighbours of words."),
+            "similarity": ("vectors.similarity", "Print the cosine similarity of two words."),
+            "analogy": ("vectors.analogy", "Solve an analogy: A is to B as C is to what?"),
+            "odd-one-out": ("vectors.odd_one_out", "Print the word that does not match the others."),
+            "recommend": ("vectors.recommend", "List the items nearest to the mean of some items."),
+            "convert": ("vectors.convert", "Convert word vectors to another format, or to a smaller vocabulary."),
+            "evaluate": (
+                "vectors_evaluate.evaluate",
+                "Evaluate vectors on word similarity, analogies, categorisation and words in context.",
+            ),
+            "senses": ("vectors_evaluate.senses", "Word sense induction: cluster the contexts of words in a text."),
+            "search": (
+                "vectors_search.search",
+                "Search documents by BM25, tf-idf and vectors; evaluate against relevance judgements.",
+            ),
+            "align": (
+                "vectors_align.align",
+                "Align the vectors of two languages (Procrustes); translate words, evaluate the lexicon.",
+            ),
+            "map": ("vectors_plot.plot_map", "Plot words in the plane: PCA, t-SNE or UMAP."),
+            "arrows": (
+                "vectors_plot.plot_arrows",
+                "Plot the offset vectors of word pairs, and print how parallel they are.",
+            ),
+            "study": (
+                "vectors_study.study",
+                "Train GloVe with many hyperparameters and plot analogy accuracy against each.",
+            ),
+        }
+    },
+)
+
 
 # Each verb: its module and name there, and its help. A module is imported when its verb is used.
 SECTIONS = {
@@ -29,7 +180,7 @@ SECTIONS = {
     "Data and corpus": {
         "data": ("data.app", "List, check and convert data sets."),
         "tokenizer": ("tokenizer.app", "Train, apply, convert and edit tokenizers."),
-        "corpus": ("groups.corpus", "Corpus tools: clean, stats, concordance, collocations, keyness."),
+        "corpus": ("main.corpus", "Corpus tools: clean, stats, concordance, collocations, keyness."),
         "align": ("align.align", "Word-align two parallel files; print links in Pharaoh format."),
         "score": (
             "score.score",
@@ -37,10 +188,10 @@ SECTIONS = {
         ),
     },
     "Language-model tools": {
-        "lm": ("groups.lm", "Use a language model: rank, correct, authorship, surprisal, few-shot, prompts."),
+        "lm": ("main.lm", "Use a language model: rank, correct, authorship, surprisal, few-shot, prompts."),
     },
     "Word vectors": {
-        "vectors": ("groups.vectors", "Word vectors: neighbours, analogies, evaluation, maps, search, alignment."),
+        "vectors": ("main.vectors", "Word vectors: neighbours, analogies, evaluation, maps, search, alignment."),
     },
 }
 # Verbs of earlier versions, and what to type now.

@@ -18,7 +18,7 @@ from firth.config import schema
 from firth.errors import FirthError
 from firth.metrics.score import parse_signature
 from firth.presets import PRESETS
-from firth.runs.budget import format_duration
+from firth.runs.progress import format_duration
 
 if TYPE_CHECKING:
     from firth.training.planner import Plan
@@ -52,7 +52,7 @@ def train(
 
 
 def _train_and_report(train: Callable[[], Any], style: str) -> None:
-    from firth.training.guard import Interrupted
+    from firth.runs.checkpoints import Interrupted
 
     try:
         model = train()

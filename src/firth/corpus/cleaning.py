@@ -13,8 +13,7 @@ from random import Random
 from typing import Any, Literal, NamedTuple, Protocol, get_args
 
 from firth.errors import FirthError, unknown
-from firth.tokenizers.normalise import normalise
-from firth.tokenizers.split import split_words
+from firth.tokenizers.split import normalise, split_words
 
 SAMPLE_LENGTH = 200  # characters of a sample
 SENTENCE_MARKS = frozenset(".!?…؟۔।॥。！？｡")

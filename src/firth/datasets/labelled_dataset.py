@@ -18,9 +18,9 @@ from firth.datasets.readers.fasttext_labels import Labels
 from firth.datasets.readers.image_folders import folder_format
 from firth.datasets.records import Image, Labelled, Pair, Record, Row
 from firth.datasets.sources import SPOOL_PREFIX
-from firth.datasets.splits import assign_splits
 from firth.datasets.tasks import Converter, UnfitError
 from firth.datasets.tasks import get_task as task
+from firth.datasets.text_dataset import assign_splits
 from firth.errors import FirthError, unknown
 
 Example = Labelled | Pair | Image

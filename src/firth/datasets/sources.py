@@ -70,7 +70,8 @@ class Source:
 
 def open_source(names: Iterable[str], config: Text, folder: Path) -> Source:
     """The texts of these names, in their order; what can be read only once is spooled to `folder`."""
-    check_encoding(config.encoding)
+    if config.encoding != Text.encoding:
+        check_encoding(config.encoding)
     parts, shown, skipped = [], [], []
     for name in (names,) if isinstance(names, str) else names:
         opened, description, not_text = _open(name, config, folder)

@@ -6,9 +6,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from firth.datasets.rng import generator
 from firth.embeddings.nearest_neighbours import top_k_blocks
 from firth.embeddings.word_vectors import WordVectors
+from firth.types import generator
 
 MAX_WORDS = 2000  # words whose neighbours are compared, sampled from all shared words
 NEIGHBOURS = 10  # nearest neighbours of each

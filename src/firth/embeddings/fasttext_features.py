@@ -12,8 +12,7 @@ from firth.embeddings.fasttext_kernels import LineFeatures
 from firth.embeddings.subwords import EOS, subword_table
 from firth.embeddings.word_table import WordTable
 from firth.errors import FirthError
-from firth.tokenizers.normalise import normalise
-from firth.tokenizers.split import split_words
+from firth.tokenizers.split import normalise, split_words
 from firth.tokenizers.tokenizer import Tokenizer
 
 WordSplitter = Callable[[Sequence[str]], Iterable[list[str]]]  # texts to their words

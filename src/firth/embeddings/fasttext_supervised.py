@@ -9,12 +9,12 @@ from itertools import pairwise
 import numpy as np
 
 from firth.config.schema import FastText
-from firth.datasets.rng import derive_seed, generator
 from firth.embeddings import fasttext_kernels
 from firth.embeddings.fasttext_features import EncodedLines, Features, WordSplitter
 from firth.embeddings.fasttext_model import Classifier
 from firth.embeddings.huffman import HuffmanPaths, huffman_paths
 from firth.embeddings.method import Loss
+from firth.types import derive_seed, generator
 
 CHUNK_WORDS = 20_000  # words of a chunk, about
 ROW_ALIGNMENT = 16  # rows are padded to a multiple of this many floats

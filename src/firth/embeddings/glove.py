@@ -8,13 +8,13 @@ from pathlib import Path
 import numpy as np
 
 from firth.config.schema import GloVe
-from firth.datasets.rng import derive_seed, generator
 from firth.embeddings import cooccurrence_files, glove_kernels
 from firth.embeddings.cooccurrence import CooccurrenceCounts
 from firth.embeddings.method import Loss
 from firth.embeddings.training_text import Corpus
 from firth.embeddings.word_vectors import WordVectors
 from firth.jit import default_threads, run_in_order
+from firth.types import derive_seed, generator
 
 CHUNK_CELLS = 200_000  # cells of a chunk, at most
 MIN_CHUNKS = 32  # per epoch, so that the cells of a small text are shuffled too

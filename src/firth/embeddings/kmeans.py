@@ -6,8 +6,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from firth.datasets.rng import generator
 from firth.errors import FirthError
+from firth.types import generator
 
 
 class Clusters(NamedTuple):

@@ -17,11 +17,11 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from firth.datasets.rng import generator
 from firth.embeddings import array_bundle
 from firth.embeddings.kmeans import k_means
 from firth.embeddings.lookup import l2_normalise, most_frequent, sif_weights
 from firth.errors import FirthError, unknown
+from firth.types import generator
 
 if TYPE_CHECKING:
     from firth.embeddings.word_vectors import WordVectors

@@ -8,7 +8,6 @@ from itertools import pairwise
 import numpy as np
 
 from firth.config.schema import Word2Vec
-from firth.datasets.rng import derive_seed, generator
 from firth.embeddings import word2vec_kernels
 from firth.embeddings.huffman import HuffmanPaths, huffman_paths
 from firth.embeddings.method import Loss
@@ -17,6 +16,7 @@ from firth.embeddings.training_text import Corpus, chunk_borders
 from firth.embeddings.word_table import WordTable
 from firth.embeddings.word_vectors import WordVectors
 from firth.errors import FirthError
+from firth.types import derive_seed, generator
 
 CHUNK_TOKENS = 20_000  # tokens of a chunk
 INIT_BLOCK = 4096  # rows initialised at once

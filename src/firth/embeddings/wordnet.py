@@ -250,8 +250,8 @@ def wordnet_pairs(
 ) -> list[Pair]:
     """A similarity test set: pairs of frequent words with their Wu-Palmer similarity, balanced over its range."""
     from firth.datasets.records import Pair
-    from firth.datasets.rng import generator
     from firth.embeddings.lookup import most_frequent
+    from firth.types import generator
 
     words = [word for word in (vectors.words[n] for n in most_frequent(vectors, max_vocab)) if word.isalpha()]
     words = [word for word in words if any(map(net.hypernyms, net.synsets(word)))]

@@ -6,9 +6,6 @@ methods of its pipeline.
 
 from __future__ import annotations
 
-import importlib
-from types import ModuleType
-
 from firth.config import schema
 
 FAMILIES = {
@@ -18,8 +15,3 @@ FAMILIES = {
     schema.NgramModel: "firth.families.ngram",
     schema.AlignmentModel: "firth.families.alignment",
 }
-
-
-def family(config: schema.System) -> ModuleType:
-    """The module for a configuration."""
-    return importlib.import_module(FAMILIES[type(config)])

@@ -19,8 +19,7 @@ from firth.metrics.perplexity import perplexity
 from firth.pipelines.align_words import WordAligner
 from firth.report.charts import bar_chart
 from firth.report.run_page import write_report
-from firth.runs.request import TrainRequest
-from firth.runs.run_folder import Record, Run
+from firth.runs.run_folder import Record, Run, TrainRequest
 from firth.tokenizers.tokenizer import Tokenizer
 from firth.training import pass_loop
 

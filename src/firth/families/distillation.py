@@ -37,25 +37,19 @@ def configure_student(config: schema.Neural, teacher: str) -> schema.Neural:
     )
 
 
-def teacher_tokenizers(config: schema.Neural) -> dict[str, Tokenizer]:
-    """The tokenizers of the teacher, if there is one."""
-    return (
-        _teacher_run(config.objective.teacher).tokenizers() if isinstance(config.objective, schema.Distillation) else {}
-    )
+def teacher_tokenizers(objective: schema.Distillation) -> dict[str, Tokenizer]:
+    """The tokenizers of the teacher."""
+    return _teacher_run(objective.teacher).tokenizers()
 
 
-def teacher_metadata(config: schema.Neural) -> dict[str, str]:
+def teacher_metadata(objective: schema.Distillation) -> dict[str, str]:
     """The digest of the teacher's weights, for the record."""
-    if not isinstance(config.objective, schema.Distillation):
-        return {}
-    return {"teacher": read_metadata(_teacher_run(config.objective.teacher).weights)["sha256"]}
+    return {"teacher": read_metadata(_teacher_run(objective.teacher).weights)["sha256"]}
 
 
-def attach_teacher(system: System, config: schema.Neural, tokenizer: Tokenizer, run: Run | None) -> System | None:
-    """Give a student its teacher, the one that its run began with; None without distillation."""
-    if not isinstance(config.objective, schema.Distillation):
-        return None
-    teacher_run = _teacher_run(config.objective.teacher)
+def attach_teacher(system: System, objective: schema.Distillation, tokenizer: Tokenizer, run: Run | None) -> System:
+    """Give a student its teacher, the one that its run began with."""
+    teacher_run = _teacher_run(objective.teacher)
     if run is not None and run.record.data.get("teacher") != read_metadata(teacher_run.weights)["sha256"]:
         what, do = "the teacher has changed since this run began", "restore it, or train into another folder with --out"
         raise FirthError(what, where=teacher_run.path, do=do)
@@ -64,7 +58,7 @@ def attach_teacher(system: System, config: schema.Neural, tokenizer: Tokenizer, 
         raise FirthError("the student's tokenizer is not the teacher's", where=teacher_run.path, do=do)
     teacher = build(teacher_run.record.config, tokenizer.vocab_size)
     load_model(teacher_run.weights, teacher, teacher_run.config_digest())
-    if config.objective.cosine_weight and teacher.backbone.width != system.backbone.width:
+    if objective.cosine_weight and teacher.backbone.width != system.backbone.width:
         what = f"a student of width {system.backbone.width} for a teacher of width {teacher.backbone.width}"
         raise FirthError(what, do="use the same width, or set objective.cosine_weight=0")
     system.objective.teacher = Teacher(teacher)

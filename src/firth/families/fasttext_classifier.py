@@ -21,8 +21,7 @@ from firth.metrics import classification
 from firth.metrics.score import Score
 from firth.pipelines.label_predictions import BaseClassifier
 from firth.report.run_page import write_report
-from firth.runs.request import TrainRequest
-from firth.runs.run_folder import Record, Run
+from firth.runs.run_folder import Record, Run, TrainRequest
 from firth.tokenizers.tokenizer import Tokenizer
 from firth.training import pass_loop
 

@@ -66,9 +66,7 @@ def reset_intervals(config: schema.System) -> schema.System:
 
 
 def initial_tokenizers(config: schema.Neural) -> dict[str, Tokenizer]:
-    """The tokenizers of the pre-trained run, if there is one; with all special tokens where the task is another."""
-    if not config.init_from:
-        return {}
+    """The tokenizers of the pre-trained run; with all special tokens where the task is another."""
     tokenizers = Run.open(config.init_from).tokenizers()
     if same_objective(_neural_config(config.init_from).objective, config.objective):
         return tokenizers

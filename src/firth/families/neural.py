@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
+from functools import cached_property
 
 import torch
 
 from firth.config import schema
-from firth.datasets.collators.batches import Batches, make_batches
-from firth.datasets.collators.corruption import corrupt_batches
+from firth.datasets.collators.batches import corrupt_batches, make_batches
+from firth.datasets.collators.collator import Batches
 from firth.datasets.collators.length_curriculum import LengthCurriculum, batches_per_stage, stage_configs
-from firth.datasets.rng import derive_seed
 from firth.datasets.token_cache import Split
 from firth.datasets.training_data import Tokenizers, read_training_data, source_vocab_size, vocab_size
 from firth.errors import FirthError
@@ -32,19 +32,17 @@ from firth.pipelines.language_model import LanguageModel
 from firth.pipelines.permutation_lm import PermutationLM
 from firth.pipelines.translate import TranslationModel
 from firth.report.run_page import write_report
-from firth.runs import checkpoint_folders
-from firth.runs.budget import parse_budget
-from firth.runs.request import TrainRequest
-from firth.runs.run_folder import Record, Run
+from firth.runs import checkpoints
+from firth.runs.progress import parse_budget
+from firth.runs.run_folder import Record, Run, TrainRequest
 from firth.runs.weights import read_metadata
 from firth.tokenizers.tokenizer import Tokenizer
 from firth.training.checkpoint import TrainerState, load_model
 from firth.training.device import Distributed, has_bf16, machine_info, training_environment
 from firth.training.flops import estimate_timing, is_large, meta_system
 from firth.training.loop import Evaluation, TrainingTask, train
-from firth.training.planner import Plan, make_plan, measure_timing, needs_timing, resolve
-from firth.training.timing import StepTiming
-from firth.types import Cursor, Term
+from firth.training.planner import Plan, StepTiming, make_plan, measure_timing, needs_timing, resolve
+from firth.types import Cursor, Term, derive_seed
 
 Model = LanguageModel | MaskedLM | BaseClassifier | SentenceEncoder
 # The pipeline of a trained network, by its objective.
@@ -83,9 +81,9 @@ class Prepared:
     def curriculum_batches(self, steps: int) -> Batches:
         """Batches for so many training steps, with a length curriculum if one is configured."""
         config = self.config
-        stages = stage_configs(config.batching)
-        if len(stages) == 1:
+        if not config.batching.length_curriculum:
             return self.batches("train")
+        stages = stage_configs(config.batching)
         seeds = [derive_seed(config.seed, "stage", index) for index in range(len(stages))]
         batches = [self._make_batches(stage, "train", seed) for stage, seed in zip(stages, seeds, strict=True)]
         return LengthCurriculum(batches, batches_per_stage(steps, len(stages), config.train.gradient_accumulation))
@@ -114,13 +112,14 @@ def _fit(request: TrainRequest, distributed: Distributed) -> None:
     if run.exists and not run.record.data["splits"]:
         do = f"continue it in a new run: firth train {run.path} --init-from {run.path} --text FILE"
         raise FirthError("this model was imported, not trained", where=run.path, do=do)
-    if distributed.is_main_process and not run.exists:
-        _begin(request, run)
+    begun = _begin(request, run) if distributed.is_main_process and not run.exists else None
     distributed.barrier()
-    prepared = _prepare(request, run.record.config, run)
-    if distributed.is_main_process:
+    prepared = begun or _prepare(request, run.record.config, run)
+    if distributed.is_main_process and not begun:
         _compare_with_record(run.record, prepared, request)
         _restart_if_best_is_lost(request)
+    if not begun:
+        _initialise(prepared, run, lambda _: None)
     distributed.barrier()
     metadata = {"config": run.config_digest(), "tokenizers": dict(run.record.tokenizers)}
     config = prepared.config.train
@@ -146,20 +145,22 @@ def _fit(request: TrainRequest, distributed: Distributed) -> None:
 def estimate(request: TrainRequest) -> Plan:
     """The estimated size and cost of a run; no run folder is written."""
     with training_environment(request.config.train):
-        prepared = _without_weights(request, request.config, None)
+        prepared = _prepare(request, request.config, None, meta_system)
         config, batches, valid = prepared.config, prepared.batches("train"), prepared.batches("valid")
-        if is_large(prepared.system, config.train, batches):
-            timing = estimate_timing(prepared.system, config.train, batches, valid)
+        if is_large(config, prepared.system, batches):
+            timing = estimate_timing(config, prepared.system, batches, valid)
         else:
-            prepared = _with_weights(prepared, request, None)
+            prepared = replace(prepared, system=build(config, *_sizes(prepared.tokenizers, prepared.splits)))
+            _initialise(prepared, None, request.progress.say)
             timing = _timing(prepared)
         size = sum(split.ids.nbytes for split in prepared.splits.values())
         return make_plan(config, prepared.system, batches, timing, size)
 
 
-def _begin(request: TrainRequest, run: Run) -> None:
+def _begin(request: TrainRequest, run: Run) -> Prepared:
     """Decide once and write: tokenizers, steps, intervals, threads; with the record the run exists."""
     prepared = _prepare(request, request.config, None)
+    _initialise(prepared, None, request.progress.say)
     if request.config.train.precision == "bf16" and not has_bf16():
         request.progress.say("note: this CPU has no bf16 instructions, so bf16 is emulated and slower than float32")
     for name, tokenizer in prepared.tokenizers.items():
@@ -171,46 +172,49 @@ def _begin(request: TrainRequest, run: Run) -> None:
         "byte_counts": list(prepared.splits["train"].tally.histogram),
         "steps": int(parse_budget(config.train.budget).amount),
         **prepared.splits["train"].metadata,
-        **teacher_metadata(config),
+        **(teacher_metadata(config.objective) if isinstance(config.objective, schema.Distillation) else {}),
     }
     hashes = {name: tokenizer.hash for name, tokenizer in prepared.tokenizers.items()}
     run.write_record(Record(request.preset, request.request_digest, config, hashes, data, machine_info()))
     count = sum(parameter.numel() for parameter in prepared.system.parameters())
     request.progress.say(f"{count:,} parameters, {config.train.budget}")
+    return replace(prepared, config=config)
 
 
-def _prepare(request: TrainRequest, config: schema.Neural, run: Run | None) -> Prepared:
-    return _with_weights(_without_weights(request, config, run), request, run)
-
-
-def _without_weights(request: TrainRequest, config: schema.Neural, run: Run | None) -> Prepared:
-    """The data, and a network of shapes alone."""
-    known = run.tokenizers() if run else initial_tokenizers(config) or teacher_tokenizers(config)
-    tokenizers, splits = read_training_data(config, known, request.cache, _say(request, run))
+def _prepare(
+    request: TrainRequest, config: schema.Neural, run: Run | None, make: Callable[..., System] = build
+) -> Prepared:
+    """The data and the network; a run that exists has its tokenizers, and says nothing."""
+    known, say = (run.tokenizers(), lambda _: None) if run else (_known_tokenizers(config), request.progress.say)
+    tokenizers, splits = read_training_data(config, known, request.cache, say)
     if "valid" not in splits:
         raise FirthError("no validation text", do="set data.valid_fraction above 0, or give --valid")
-    stage_configs(config.batching)  # an error now rather than after the run has begun
-    return Prepared(config, tokenizers, splits, meta_system(config, *_sizes(tokenizers, splits)))
+    if config.batching.length_curriculum:
+        stage_configs(config.batching)  # an error now rather than after the run has begun
+    return Prepared(config, tokenizers, splits, make(config, *_sizes(tokenizers, splits)))
 
 
-def _with_weights(prepared: Prepared, request: TrainRequest, run: Run | None) -> Prepared:
-    """The same with a network of initial weights."""
-    config, tokenizer, splits, say = prepared.config, prepared.tokenizer, prepared.splits, _say(request, run)
-    system = build(config, *_sizes(prepared.tokenizers, splits))
-    teacher = attach_teacher(system, config, tokenizer, run)
-    if run is None or checkpoint_folders.newest_checkpoint(run.path) is None:
-        if teacher is not None:
-            say(initialise_student(system, teacher))
-        if config.init_from:
-            say(initialise_weights(system, config, tokenizer, splits["train"].label_names))
-        if config.input.pretrained_vectors:
-            say(load_pretrained_vectors(system, config.input, tokenizer))
-    return replace(prepared, system=system)
+def _known_tokenizers(config: schema.Neural) -> Tokenizers:
+    """The tokenizers of the run that the network is initialised from, or of its teacher."""
+    if config.init_from:
+        return initial_tokenizers(config)
+    return teacher_tokenizers(config.objective) if isinstance(config.objective, schema.Distillation) else {}
 
 
-def _say(request: TrainRequest, run: Run | None) -> Callable[[str], None]:
-    """Tells about data and initialisation when a run begins, and not again when it is resumed."""
-    return request.progress.say if run is None else (lambda _: None)
+def _initialise(prepared: Prepared, run: Run | None, say: Callable[[str], None]) -> None:
+    """Attach the teacher; unless there is a checkpoint, take weights from the teacher, another run or word vectors."""
+    config, system, tokenizer = prepared.config, prepared.system, prepared.tokenizer
+    distils = isinstance(config.objective, schema.Distillation)
+    teacher = attach_teacher(system, config.objective, tokenizer, run) if distils else None
+    if run is not None and checkpoints.newest_checkpoint(run.path) is not None:
+        return
+    if teacher is not None:
+        say(initialise_student(system, teacher))
+    if config.init_from:
+        say(initialise_weights(system, config, tokenizer, prepared.splits["train"].label_names))
+    if config.input.pretrained_vectors:
+        say(load_pretrained_vectors(system, config.input, tokenizer))
+
 
 
 def _sizes(tokenizers: Tokenizers, splits: dict[str, Split]) -> tuple[int, int, int]:
@@ -242,7 +246,7 @@ def _compare_with_record(record: Record, prepared: Prepared, request: TrainReque
 
 def _restart_if_best_is_lost(request: TrainRequest) -> None:
     """A checkpoint does not hold the best weights: if their file is lost, train again from the start."""
-    checkpoint = checkpoint_folders.newest_checkpoint(request.run.path)
+    checkpoint = checkpoints.newest_checkpoint(request.run.path)
     if checkpoint is None:
         return
     data = (checkpoint / "training.json").read_bytes()
@@ -252,7 +256,7 @@ def _restart_if_best_is_lost(request: TrainRequest) -> None:
         read_metadata(request.run.weights)
     except FirthError as error:
         request.progress.say(f"{error.what}: training again from the start")
-        checkpoint_folders.drop_after(request.run.path, None)
+        checkpoints.drop_after(request.run.path, None)
 
 
 def _check_batch_size(config: schema.Batching, batches: Batches, distributed: Distributed) -> None:
@@ -275,12 +279,16 @@ class Validation:
 
     def __init__(self, prepared: Prepared, run: Run) -> None:
         self.system, self.limit = prepared.system, prepared.config.train.eval_batches
-        self.batches = prepared.batches("valid")
-        self.model = MODELS[type(prepared.config.objective)](run, prepared.tokenizer, prepared.system)
+        self.batches, self._prepared, self._run = prepared.batches("valid"), prepared, run
         self.select_by_metric = prepared.config.train.best_by == "metric"
         if self.select_by_metric and not hasattr(self.model, "quality"):
             do = "set train.best_by=loss"
             raise FirthError("this model has no metric of generated texts", where="train.best_by", do=do)
+
+    @cached_property
+    def model(self) -> Model:
+        """The pipeline of the network in training."""
+        return MODELS[type(self._prepared.config.objective)](self._run, self._prepared.tokenizer, self.system)
 
     def __call__(self) -> Evaluation:
         terms = sum_terms(self.system, self.batches, self.limit)

@@ -14,8 +14,7 @@ from firth.config import schema
 from firth.embeddings.method import EmbeddingTrainer, Loss
 from firth.errors import FirthError
 from firth.jit import time_compilation
-from firth.runs.request import TrainRequest
-from firth.runs.run_folder import Run
+from firth.runs.run_folder import Run, TrainRequest
 from firth.training import pass_loop
 
 

@@ -14,7 +14,7 @@ from firth.config import schema
 from firth.errors import FirthError
 from firth.families.pass_training import require_trained
 from firth.models.build import System, build
-from firth.runs import atomic_files, checkpoint_folders
+from firth.runs import atomic_files, checkpoints
 from firth.runs.run_folder import Record, Run
 from firth.tokenizers.surgery import EditedTokenizer, edit_vocabulary
 from firth.training.checkpoint import TrainerState, load_model, save_model, tensor_bytes
@@ -106,5 +106,5 @@ def _write(run: Run, record: Record, edited: EditedTokenizer, system: System) ->
         "training.safetensors": tensor_bytes(optimizer.state_dict()),
         "training.json": TrainerState().to_json(digest),
     }
-    checkpoint_folders.save(run.path, 0, contents)
+    checkpoints.save(run.path, 0, contents)
     run.write_record(record)

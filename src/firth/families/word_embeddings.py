@@ -27,9 +27,8 @@ from firth.metrics.score import Score, signature
 from firth.report.run_page import write_report
 from firth.report.word_maps import word_map
 from firth.runs import atomic_files
-from firth.runs.request import TrainRequest, read_options
-from firth.runs.run_folder import Record, Run
-from firth.runs.trained_model import TrainedModel
+from firth.runs.run_folder import Record, Run, TrainRequest
+from firth.runs.trained_model import TrainedModel, read_options
 from firth.tokenizers.tokenizer import Tokenizer
 from firth.training import pass_loop
 

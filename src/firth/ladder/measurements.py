@@ -11,7 +11,7 @@ from firth.ladder.passages import worst_passages
 from firth.ladder.shared_data import SharedData
 from firth.metrics.perplexity import perplexity
 from firth.runs.ladder_folder import Point, Result, UnitScores
-from firth.runs.log import read_log
+from firth.runs.progress import read_log
 from firth.runs.run_folder import Run
 from firth.runs.summary import count_parameters
 

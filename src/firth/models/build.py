@@ -10,8 +10,7 @@ import torch
 from torch import Tensor, nn
 
 from firth.config import schema
-from firth.datasets.rng import derive_seed
-from firth.errors import FirthError, expect
+from firth.errors import FirthError
 from firth.models.backbones.encoder_decoder import EncoderDecoderBackbone
 from firth.models.backbones.recurrent import RecurrentBackbone
 from firth.models.backbones.transformer import TransformerBackbone
@@ -27,13 +26,13 @@ from firth.objectives.companion import Companion
 from firth.objectives.contrastive import Contrastive
 from firth.objectives.distillation import Distillation
 from firth.objectives.masked_lm import MaskedLM
-from firth.objectives.objective import Objective, lm_head
+from firth.objectives.objective import Objective
 from firth.objectives.permutation_lm import PermutationLM
 from firth.objectives.prefix_lm import PrefixLM
 from firth.objectives.replaced_token import ReplacedTokenDetection, generator_config
 from firth.objectives.seq2seq import Seq2Seq
 from firth.objectives.supervised import Supervised
-from firth.types import Batch, Encoded, State, Term, Tokens
+from firth.types import Batch, Encoded, State, Term, Tokens, derive_seed, expect
 
 INPUTS = {schema.TokenInput: TokenEmbedding, schema.PatchInput: PatchEmbedding}
 BACKBONES = {
@@ -125,6 +124,11 @@ class System(nn.Module):
         """The token embedding matrix, for tied output layers."""
         return expect(self.input.weight, Tensor)
 
+    @property
+    def lm_head(self) -> LMHead:
+        """The head, of a system that predicts tokens."""
+        return expect(self.head, LMHead)
+
     def forward(self, batch: Batch, state: State | None = None) -> tuple[list[Term], State | None]:
         """The terms of the loss, and the state for the batch that continues this one."""
         return self.objective.terms(self, batch, state)
@@ -132,11 +136,11 @@ class System(nn.Module):
     def nll(self, batch: Batch, state: State | None = None) -> tuple[Tensor, State | None]:
         """Negative log-likelihood of each target (batch, time) without gradients, and the state for the next batch."""
         encoded = self.encode(batch, state)
-        return lm_head(self).nll(encoded.states, batch.targets["text"].values, self.embedding_weight), encoded.state
+        return self.lm_head.nll(encoded.states, batch.targets["text"].values, self.embedding_weight), encoded.state
 
     def log_probabilities(self, states: Tensor, *copying: CopyDistribution) -> Tensor:
         """Log-probabilities of the next token at each position; a pointer-generator head needs copy distributions."""
-        return lm_head(self).log_probabilities(states, self.embedding_weight, *copying)
+        return self.lm_head.log_probabilities(states, self.embedding_weight, *copying)
 
 
 def _check_input_kind(config: schema.Neural) -> None:

@@ -9,7 +9,7 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from firth.nn.precision import compute_dtype
+from firth.nn.linear import compute_dtype
 
 MAX_LOGITS = 2**23  # logits held at a time (32 MB); smaller chunks make the matrix products slower
 BLOCK_SIZE = 1024  # vocabulary entries per product of the weight's gradient: on CPUs a quarter faster than all at once

@@ -17,6 +17,13 @@ from torch.nn import functional as F
 from firth.errors import FirthError
 from firth.jit import Autotuner, can_run_parallel, kernel
 
+
+def compute_dtype(x: Tensor) -> torch.dtype:
+    """The autocast dtype if autocast is enabled, else the tensor's own."""
+    device = x.device.type
+    return torch.get_autocast_dtype(device) if torch.is_autocast_enabled(device) else x.dtype
+
+
 MAX_ROWS, MIN_PACKED_SIZE = 32, 1 << 17  # up to so many rows, from so many weights on, oneDNN's packed format is faster
 MIN_NUMBA_SIZE = 1 << 16  # from so many weights on the numba kernel is fastest for one row; also the least per thread
 NUMBA_AFTER = 1 << 31  # so many weights read for single rows in this process make loading the kernel (0.3 s) worthwhile

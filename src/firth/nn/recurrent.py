@@ -12,7 +12,7 @@ from torch.nn.utils.rnn import pack_padded_sequence, pad_packed_sequence
 
 from firth.config.schema import Recurrent
 from firth.errors import FirthError
-from firth.nn.precision import compute_dtype
+from firth.nn.linear import compute_dtype
 
 
 class Cell(NamedTuple):

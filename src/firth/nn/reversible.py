@@ -17,16 +17,9 @@ from torch.autograd.function import once_differentiable
 from torch.utils.checkpoint import get_device_states, set_device_states
 
 from firth.nn.attention.multi_head import AttentionContext
-from firth.nn.transformer_block import ResidualBlock, TransformerBlock
+from firth.nn.transformer_block import ResidualBlock, TransformerBlock, run_residual
 
 ResidualCall = tuple[ResidualBlock, tuple[Any, ...]]  # a residual block, and its arguments besides the other stream
-
-
-def run_residual(blocks: Sequence[TransformerBlock], x: Tensor, context: AttentionContext) -> Tensor:
-    """x (batch, time, width) through all layers -> the same shape."""
-    for block in blocks:
-        x = block(x, context)
-    return x
 
 
 def run_reversible(blocks: Sequence[TransformerBlock], x: Tensor, context: AttentionContext) -> Tensor:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from firth.config import schema
 from firth.errors import FirthError
-from firth.objectives.objective import Objective, SystemProtocol, lm_head
+from firth.objectives.objective import Objective, SystemProtocol
 from firth.types import Batch, State, Term
 
 
@@ -15,7 +15,7 @@ class CausalLM(Objective):
     target_name = "text"  # in `Batch.targets`
 
     def __init__(self, config: schema.Neural, width: int):
-        super().__init__(config, width)
+        super().__init__()
         if isinstance(config.head, schema.PointerGeneratorHead) and not isinstance(config.objective, schema.Seq2Seq):
             do = f"set it to {schema.LMHead.kind}"
             raise FirthError("there is no source to copy from", where="head.kind", do=do)
@@ -27,5 +27,5 @@ class CausalLM(Objective):
     def terms(self, system: SystemProtocol, batch: Batch, state: State | None) -> tuple[list[Term], State | None]:
         """The summed negative log-likelihood, and the state carried on."""
         encoded = system.encode(batch, state)
-        loss = lm_head(system).loss(encoded.states, batch.targets[self.target_name], system.embedding_weight)
+        loss = system.lm_head.loss(encoded.states, batch.targets[self.target_name], system.embedding_weight)
         return [Term("tokens", loss, self.counts(batch)["tokens"])], encoded.state

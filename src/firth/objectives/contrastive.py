@@ -7,10 +7,10 @@ from torch import Tensor
 from torch.nn import functional as F
 
 from firth.config import schema
-from firth.errors import FirthError, expect
+from firth.errors import FirthError
 from firth.objectives.objective import Objective, SystemProtocol, text_of
 from firth.objectives.requirements import require
-from firth.types import Batch, State, Term, Tokens
+from firth.types import Batch, State, Term, Tokens, expect
 
 
 class Contrastive(Objective):
@@ -19,7 +19,7 @@ class Contrastive(Objective):
     metric = "accuracy"  # of retrieving the matching text; it has weight 0 in the loss
 
     def __init__(self, config: schema.Neural, width: int):
-        super().__init__(config, width)
+        super().__init__()
         require(config, schema.PoolingHead, schema.TwoTowers)
         self.temperature = expect(config.objective, schema.Contrastive).temperature
         if config.train.gradient_accumulation > 1:

@@ -9,9 +9,9 @@ from torch import Tensor, nn
 from torch.nn import functional as F
 
 from firth.config import schema
-from firth.errors import FirthError, expect
-from firth.objectives.objective import Objective, SystemProtocol, lm_head, text_of
-from firth.types import Batch, State, Term
+from firth.errors import FirthError
+from firth.objectives.objective import Objective, SystemProtocol, text_of
+from firth.types import Batch, State, Term, expect
 
 
 class Teacher:
@@ -29,7 +29,7 @@ class Distillation(Objective):
     """Masked language modelling, soft-target and cosine losses: a term for each that has a weight."""
 
     def __init__(self, config: schema.Neural, width: int):
-        super().__init__(config, width)
+        super().__init__()
         self.config = expect(config.objective, schema.Distillation)
         self.teacher: Teacher | None = None
 
@@ -47,7 +47,7 @@ class Distillation(Objective):
         masked, tokens = target.weight > 0, text_of(batch).mask
         distilled = tokens if self.config.distil_tokens == "all" else masked
         losses = {
-            "tokens": lambda: lm_head(system).loss(student, target, system.embedding_weight),
+            "tokens": lambda: system.lm_head.loss(student, target, system.embedding_weight),
             "soft": lambda: self._soft_target_loss(system, student[distilled], teacher[distilled]),
             "states": lambda: (1 - F.cosine_similarity(student[tokens].float(), teacher[tokens].float(), -1)).sum(),
         }
@@ -58,11 +58,11 @@ class Distillation(Objective):
         """KL(teacher ‖ student) of the distributions at a temperature, × temperature², summed (Hinton et al. 2015)."""
         temperature = self.config.temperature
         student_log_probabilities = F.log_softmax(
-            lm_head(system).log_probabilities(student, system.embedding_weight) / temperature, -1
+            system.lm_head.log_probabilities(student, system.embedding_weight) / temperature, -1
         )
         with torch.no_grad():
             teacher_log_probabilities = F.log_softmax(
-                lm_head(self._teacher).log_probabilities(teacher, self._teacher.embedding_weight) / temperature, -1
+                self._teacher.lm_head.log_probabilities(teacher, self._teacher.embedding_weight) / temperature, -1
             )
         return (
             F.kl_div(student_log_probabilities, teacher_log_probabilities, reduction="sum", log_target=True)

@@ -7,10 +7,8 @@ from typing import Protocol
 
 from torch import Tensor, nn
 
-from firth.config import schema
-from firth.errors import expect
 from firth.models.heads.lm_head import LMHead
-from firth.types import Batch, Encoded, State, Term, Tokens
+from firth.types import Batch, Encoded, State, Term, Tokens, expect
 
 
 class SystemProtocol(Protocol):
@@ -35,6 +33,10 @@ class SystemProtocol(Protocol):
     def embedding_weight(self) -> Tensor:
         """The token embedding matrix, for tied output layers."""
 
+    @property
+    def lm_head(self) -> LMHead:
+        """The head, of a system that predicts tokens."""
+
 
 class Objective(nn.Module, ABC):
     """Predictions to terms of the loss."""
@@ -43,9 +45,6 @@ class Objective(nn.Module, ABC):
     allows_bidirectional = True  # whether the backbone may be bidirectional
     nonstationary = False  # whether losses of different steps are not comparable
 
-    def __init__(self, config: schema.Neural, width: int):
-        super().__init__()
-
     @abstractmethod
     def counts(self, batch: Batch) -> dict[str, float]:
         """The number of predictions of each term, by which it is divided; known before the forward pass."""
@@ -53,11 +52,6 @@ class Objective(nn.Module, ABC):
     @abstractmethod
     def terms(self, system: SystemProtocol, batch: Batch, state: State | None) -> tuple[list[Term], State | None]:
         """The terms of the loss, summed over the batch, and the state carried on."""
-
-
-def lm_head(system: SystemProtocol) -> LMHead:
-    """The head of a system that predicts tokens."""
-    return expect(system.head, LMHead)
 
 
 def text_of(batch: Batch, stream: str = "text") -> Tokens:

@@ -6,18 +6,18 @@ from __future__ import annotations
 from torch import Tensor
 
 from firth.config import schema
-from firth.errors import FirthError, expect
+from firth.errors import FirthError
 from firth.models.backbones.transformer import TransformerBackbone
 from firth.nn.attention.two_stream import QueryStream
-from firth.objectives.objective import Objective, SystemProtocol, lm_head, text_of
-from firth.types import Batch, State, Target, Term, Tokens
+from firth.objectives.objective import Objective, SystemProtocol, text_of
+from firth.types import Batch, State, Target, Term, Tokens, expect
 
 
 class PermutationLM(Objective):
     """Negative log-likelihood of the target tokens, predicted by the query stream of two-stream attention."""
 
     def __init__(self, config: schema.Neural, width: int):
-        super().__init__(config, width)
+        super().__init__()
         if getattr(config.backbone, "mask", "") != "permutation":
             what = "permutation language modelling needs a Transformer with a permutation mask"
             raise FirthError(
@@ -34,7 +34,7 @@ class PermutationLM(Objective):
         query_stream, target = select_targets(text, batch.targets["text"])
         backbone = expect(system.backbone, TransformerBackbone)
         encoded = backbone.forward_two_stream(system.input(text), text, query_stream, state)
-        loss = lm_head(system).loss(encoded.states, target, system.embedding_weight)
+        loss = system.lm_head.loss(encoded.states, target, system.embedding_weight)
         return [Term("tokens", loss, self.counts(batch)["tokens"])], encoded.state
 
 

@@ -10,10 +10,10 @@ from torch import Tensor
 from torch.nn import functional as F
 
 from firth.config import schema
-from firth.errors import FirthError, expect
+from firth.errors import FirthError
 from firth.objectives.companion import Companion
 from firth.objectives.objective import Objective, SystemProtocol, text_of
-from firth.types import Batch, State, Term, Tokens
+from firth.types import Batch, State, Term, Tokens, expect
 
 
 def generator_config(config: schema.Neural) -> schema.Neural:
@@ -34,7 +34,7 @@ class ReplacedTokenDetection(Objective):
     companion: Companion  # the generator
 
     def __init__(self, config: schema.Neural, width: int):
-        super().__init__(config, width)
+        super().__init__()
         self.weight = expect(config.objective, schema.ReplacedTokenDetection).discriminator_weight
         if not isinstance(config.backbone, schema.Transformer) or not isinstance(config.head, schema.DiscriminatorHead):
             what = "replaced token detection needs a Transformer with a discriminator head"

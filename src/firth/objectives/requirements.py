@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from firth.config import schema
-from firth.errors import FirthError, expect
+from firth.errors import FirthError
+from firth.types import expect
 
 PooledHead = schema.ClassificationHead | schema.PoolingHead
 

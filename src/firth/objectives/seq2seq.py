@@ -5,13 +5,13 @@ from __future__ import annotations
 from torch import Tensor
 
 from firth.config import schema
-from firth.errors import FirthError, expect
+from firth.errors import FirthError
 from firth.models.heads.lm_head import CopyDistribution
 from firth.nn.characters import CharacterDecoder
 from firth.objectives.causal_lm import CausalLM
-from firth.objectives.objective import SystemProtocol, lm_head, text_of
+from firth.objectives.objective import SystemProtocol, text_of
 from firth.tokenizers.characters import PAD
-from firth.types import Batch, Encoded, State, Term
+from firth.types import Batch, Encoded, State, Term, expect
 
 CHARACTERS = "letters"  # in `Batch.targets`: the characters of out-of-vocabulary target words
 
@@ -59,7 +59,7 @@ class Seq2Seq(CausalLM):
 
     def log_probabilities(self, system: SystemProtocol, batch: Batch) -> Tensor:
         """Log-probabilities of all tokens at each target position (batch, time, vocabulary)."""
-        encoded, head = system.encode(batch), lm_head(system)
+        encoded, head = system.encode(batch), system.lm_head
         return head.log_probabilities(encoded.states, system.embedding_weight, *self._copying(encoded, batch))
 
     def _copying(self, encoded: Encoded, batch: Batch) -> tuple[CopyDistribution, ...]:
@@ -71,11 +71,11 @@ class Seq2Seq(CausalLM):
     def terms(self, system: SystemProtocol, batch: Batch, state: State | None) -> tuple[list[Term], State | None]:
         """The negative log-likelihood, and in training the terms that are added to it."""
         encoded, target = system.encode(batch, state), batch.targets[self.target_name]
-        loss = lm_head(system).loss(encoded.states, target, system.embedding_weight, *self._copying(encoded, batch))
+        loss = system.lm_head.loss(encoded.states, target, system.embedding_weight, *self._copying(encoded, batch))
         counts = self.counts(batch)
         terms = [Term("tokens", loss, counts["tokens"])]
         if self.training and self.label_smoothing:
-            smoothing = lm_head(system).smoothing_loss(encoded.states, target, system.embedding_weight)
+            smoothing = system.lm_head.smoothing_loss(encoded.states, target, system.embedding_weight)
             terms.append(Term("smoothing", smoothing, counts["tokens"], self.label_smoothing))
         if self.training and self.coverage_weight:
             coverage = _coverage_loss(expect(encoded.alignment, Tensor), target.weight)
@@ -87,7 +87,7 @@ class Seq2Seq(CausalLM):
 
 def _character_loss(system: SystemProtocol, encoded: Encoded, batch: Batch) -> Tensor:
     """Negative log-likelihood of the characters of out-of-vocabulary target words."""
-    characters, decoder = batch.targets[CHARACTERS].values, expect(lm_head(system).character_decoder, CharacterDecoder)
+    characters, decoder = batch.targets[CHARACTERS].values, expect(system.lm_head.character_decoder, CharacterDecoder)
     unknown = characters[..., 0] != PAD
     if not unknown.any():  # all parameters take part in every batch, as DDP needs
         return sum((parameter.sum() for parameter in decoder.parameters()), encoded.states.new_zeros(())) * 0.0

@@ -16,7 +16,7 @@ class Supervised(Objective):
     metric = "accuracy"  # it has weight 0 in the loss
 
     def __init__(self, config: schema.Neural, width: int):
-        super().__init__(config, width)
+        super().__init__()
         require(config, schema.ClassificationHead, schema.SentencePairs, schema.ImageRows)
 
     def counts(self, batch: Batch) -> dict[str, float]:

@@ -19,9 +19,8 @@ from firth.metrics import alignment_error_rate as metrics
 from firth.metrics.perplexity import perplexity
 from firth.metrics.score import Score, signature
 from firth.pipelines.label_predictions import run_examples
-from firth.runs.request import read_options
 from firth.runs.run_folder import Run
-from firth.runs.trained_model import TrainedModel
+from firth.runs.trained_model import TrainedModel, read_options
 from firth.tokenizers.tokenizer import Tokenizer
 from firth.training import pass_loop
 

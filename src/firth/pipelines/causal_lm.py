@@ -9,8 +9,7 @@ import numpy as np
 import torch
 
 from firth.config import schema
-from firth.datasets.collators.batches import context_label, evaluation_batching, make_batches
-from firth.datasets.collators.corruption import EVALUATION_CORRUPTIONS
+from firth.datasets.collators.batches import EVALUATION_CORRUPTIONS, context_label, evaluation_batching, make_batches
 from firth.datasets.collators.sentence_pairs import InputSequence
 from firth.datasets.token_cache import Split
 from firth.errors import FirthError

@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 from firth.errors import FirthError
 from firth.metrics.score import Score
 from firth.pipelines.seq2seq import Seq2SeqModel, Seq2SeqOptions, SourceSequence
-from firth.runs.request import read_options
+from firth.runs.trained_model import read_options
 
 MASK = "[MASK]"
 _MASKS = re.compile(r"(\[MASK\]|<extra_id_\d+>)")

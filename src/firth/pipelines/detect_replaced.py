@@ -10,8 +10,7 @@ from typing import Any, NamedTuple
 import torch
 from torch import Tensor
 
-from firth.datasets.collators.batches import make_batches
-from firth.datasets.collators.corruption import corrupt_batches
+from firth.datasets.collators.batches import corrupt_batches, make_batches
 from firth.errors import FirthError
 from firth.metrics.perplexity import perplexity
 from firth.metrics.score import Score

@@ -29,8 +29,8 @@ from firth.models.build import System
 from firth.pipelines.encode_texts import build_inputs, encode_texts
 from firth.pipelines.evaluated_text import TextModel
 from firth.pipelines.label_predictions import run_examples
-from firth.runs.request import read_options
 from firth.runs.run_folder import Run
+from firth.runs.trained_model import read_options
 from firth.tokenizers.tokenizer import Tokenizer
 from firth.types import Encoded
 

@@ -14,18 +14,17 @@ import numpy as np
 import torch
 
 from firth.config.core import bounded
-from firth.datasets.collators.batches import context_label, make_batches
-from firth.datasets.collators.corruption import corrupt_batches
+from firth.datasets.collators.batches import context_label, corrupt_batches, make_batches
 from firth.errors import FirthError
 from firth.metrics.perplexity import perplexity
 from firth.metrics.score import Score
 from firth.models.build import System
-from firth.models.heads.next_sentence import NextSentenceHead
+from firth.objectives.masked_lm import NextSentenceHead
 from firth.pipelines.encode_texts import group_by_length
 from firth.pipelines.evaluated_text import TextModel
 from firth.pipelines.global_tokens import mark_global_tokens
-from firth.runs.request import read_options
 from firth.runs.run_folder import Run
+from firth.runs.trained_model import read_options
 from firth.tokenizers.tokenizer import Tokenizer
 from firth.training.loop import autocast
 from firth.types import Batch, Tokens

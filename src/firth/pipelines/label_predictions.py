@@ -12,9 +12,8 @@ from firth.datasets import labelled_dataset
 from firth.errors import FirthError, unknown
 from firth.metrics import classification
 from firth.metrics.score import Score, signature
-from firth.runs.request import read_options
 from firth.runs.run_folder import Run
-from firth.runs.trained_model import TrainedModel
+from firth.runs.trained_model import TrainedModel, read_options
 from firth.tokenizers.tokenizer import Tokenizer
 
 LabelPredictions = list[list[tuple[str, float]]]  # for each input the most probable labels with their probabilities

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from firth.config.core import bounded
 from firth.errors import FirthError
 from firth.metrics.repetition import repetition_rates
-from firth.runs.request import read_options
+from firth.runs.trained_model import read_options
 
 if TYPE_CHECKING:
     from firth.pipelines.language_model import LanguageModel

@@ -6,12 +6,11 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from firth.datasets.rng import generator
 from firth.datasets.token_cache import Split
 from firth.ngram import Model, score
 from firth.ngram.context_state import advance, initial_states, next_logprobs
 from firth.tokenizers.special_tokens import SpecialTokens
-from firth.types import Batch, State
+from firth.types import Batch, State, generator
 
 if TYPE_CHECKING:
     from torch import Tensor

@@ -9,8 +9,7 @@ from pathlib import Path
 import torch
 from torch import Tensor
 
-from firth.datasets.collators.batches import make_batches
-from firth.datasets.collators.corruption import corrupt_batches
+from firth.datasets.collators.batches import corrupt_batches, make_batches
 from firth.datasets.token_cache import Split
 from firth.metrics.perplexity import perplexity
 from firth.metrics.score import Score

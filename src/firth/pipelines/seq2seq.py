@@ -10,8 +10,7 @@ import numpy as np
 import torch
 
 from firth.config.core import bounded
-from firth.datasets.collators.batches import context_label, make_batches
-from firth.datasets.collators.corruption import corrupt_batches
+from firth.datasets.collators.batches import context_label, corrupt_batches, make_batches
 from firth.datasets.collators.corruption.teacher_forcing import pad_batch
 from firth.datasets.token_cache import Split
 from firth.errors import FirthError

@@ -33,7 +33,7 @@ from firth.pipelines.chunking import split_text
 from firth.pipelines.label_predictions import run_examples
 from firth.pipelines.seq2seq import Seq2SeqModel, Seq2SeqOptions, SourceSequence, pad_sources
 from firth.pipelines.unknown_words import decode_with_unknowns
-from firth.runs.request import read_options
+from firth.runs.trained_model import read_options
 from firth.tokenizers.characters import MAX_WORD_BYTES, PAD, encode_word
 from firth.types import Batch
 

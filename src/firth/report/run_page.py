@@ -9,7 +9,7 @@ from typing import Any
 from firth.config import to_dict
 from firth.report.charts import Series, line_chart
 from firth.runs import atomic_files
-from firth.runs.log import read_log
+from firth.runs.progress import read_log
 from firth.runs.run_folder import Run
 from firth.runs.summary import format_summary, summary
 

@@ -1,12 +1,20 @@
-"""Progress reports of training: a progress bar, plain lines, or JSON lines."""
+"""Progress of training: the budget (90s, 2m, 500 steps, 13 epochs), the training log of a run (log.jsonl), and reports
+as a progress bar, plain or JSON lines."""
 
 from __future__ import annotations
 
 import json
+import re
 import sys
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
 from math import isfinite
+from pathlib import Path
 from typing import Any, Literal, Protocol
+
+from firth.config import migrations
+from firth.errors import FirthError
+from firth.runs import atomic_files
 
 Style = Literal["auto", "live", "plain", "json", "quiet"]
 
@@ -123,3 +131,84 @@ def progress(style: Style | Progress) -> Progress:
     if style == "auto":
         style = "live" if sys.stderr.isatty() else "plain"
     return _STYLES[style]()
+
+
+_MAX_AMOUNT = 1e12
+_SECONDS = {"s": 1.0, "m": 60.0, "h": 3600.0}
+_PATTERN = re.compile(r"\s*(\d+(?:\.\d+)?)\s*(s|m|h|steps?|epochs?)\s*")
+
+
+@dataclass(frozen=True)
+class Budget:
+    """An amount of training."""
+
+    amount: float
+    unit: Literal["seconds", "steps", "epochs"]
+
+
+def parse_budget(text: str) -> Budget:
+    """Read `90s`, `2m`, `1.5h`, `500 steps` or `13 epochs`."""
+    match = _PATTERN.fullmatch(text)
+    if not match or not 0 < float(match[1]) < _MAX_AMOUNT:
+        raise FirthError(f"train.budget = {text!r}: not a budget", do="write 90s, 2m, 1.5h, 500 steps or 13 epochs")
+    amount, unit = float(match[1]), match[2]
+    if unit in _SECONDS:
+        return Budget(amount * _SECONDS[unit], "seconds")
+    return Budget(amount, "steps" if unit.startswith("step") else "epochs")
+
+
+def format_duration(seconds: float) -> str:
+    """A duration as text in seconds, minutes or hours."""
+    if seconds < 120:
+        return f"{seconds:.0f} s"
+    return f"{seconds / 60:.0f} min" if seconds < 7200 else f"{seconds / 3600:.1f} h"
+
+
+class Log:
+    """Appends lines; each has a `step`, so that a resumed run can drop the lines after its checkpoint."""
+
+    def __init__(self, path: Path, *, keep_to: int) -> None:
+        self._path = path
+        self._start(keep_to)
+
+    def _start(self, keep_to: int) -> None:
+        entries = [line for line in read_log(self._path) if line["step"] <= keep_to]
+        self.seconds = max((line.get("seconds", 0.0) for line in entries), default=0.0)
+        atomic_files.replace_file(self._path, b"".join(map(_line, entries)))
+        self._file = self._path.open("ab", buffering=0)  # unbuffered: nothing is left to write on close
+
+    def add(self, entry: Mapping[str, Any]) -> None:
+        """Append one line."""
+        with atomic_files.explain_errors(self._path):
+            self._file.write(_line(entry))
+
+    def drop_after(self, step: int) -> None:
+        """Drop the lines after a step (training went back to its checkpoint)."""
+        self._file.close()
+        self._start(step)
+
+    def close(self) -> None:
+        """Close the file."""
+        self._file.close()
+
+
+def read_log(path: Path) -> Iterator[dict[str, Any]]:
+    """The complete lines of a log; a last line cut by a crash is skipped."""
+    if not path.exists():
+        return
+    with path.open(encoding="utf-8", errors="replace") as file:
+        for line in file:
+            try:
+                entry = json.loads(line)
+            except ValueError:
+                continue
+            if isinstance(entry, dict) and isinstance(entry.get("step"), int) and _is_number(entry.get("seconds")):
+                yield migrations.rename(migrations.rename(entry, migrations.LOG), migrations.METRICS)
+
+
+def _is_number(value: Any) -> bool:
+    return isinstance(value, (int, float))
+
+
+def _line(entry: Mapping[str, Any]) -> bytes:
+    return (json.dumps(entry, ensure_ascii=False) + "\n").encode()

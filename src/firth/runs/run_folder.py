@@ -1,4 +1,5 @@
-"""The run folder: configuration, tokenizers, weights, checkpoints and scores of one model; nothing executable."""
+"""The run folder: configuration, tokenizers, weights, checkpoints and scores of one model; nothing executable. And the
+request to train in one."""
 
 from __future__ import annotations
 
@@ -12,10 +13,11 @@ from pathlib import Path
 from typing import IO, Any
 
 import firth
-from firth.config import from_dict, migrations, to_dict
+from firth.config import from_dict, migrations, to_dict, to_json
 from firth.config.schema import System
 from firth.errors import FirthError
 from firth.runs import atomic_files
+from firth.runs.progress import Progress
 from firth.tokenizers.tokenizer import Tokenizer
 
 FORMAT = 2  # of config.json; a newer one is refused, an older one is migrated
@@ -195,3 +197,19 @@ def _nearby(path: Path) -> str:
     parent = path.parent
     names = sorted(p.parent.name for p in parent.glob("*/config.json")) if parent.is_dir() else []
     return ", ".join(str(parent / name) for name in names[:8]) or "none"
+
+
+@dataclass(frozen=True)
+class TrainRequest:
+    """A configuration to train, the run folder, the token cache, and the progress reporter."""
+
+    preset: str
+    config: System
+    run: Run
+    cache: Path
+    progress: Progress
+
+    @property
+    def request_digest(self) -> str:
+        """A digest of the configuration, which identifies the request in its folder."""
+        return atomic_files.digest(to_json(self.config).encode())

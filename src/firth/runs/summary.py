@@ -11,9 +11,8 @@ from typing import Any
 
 from firth.errors import FirthError
 from firth.metrics.score import parse_signature
-from firth.runs import checkpoint_folders
-from firth.runs.budget import format_duration
-from firth.runs.log import read_log
+from firth.runs import checkpoints
+from firth.runs.progress import format_duration, read_log
 from firth.runs.run_folder import Run
 from firth.runs.weights import METADATA_KEY
 
@@ -112,7 +111,7 @@ def count_parameters(path: Path) -> int:
 
 def _state(run: Run) -> str:
     steps = run.record.data.get("steps", 0)
-    checkpoint = checkpoint_folders.newest_checkpoint(run.path)
+    checkpoint = checkpoints.newest_checkpoint(run.path)
     if checkpoint is None:
         without_checkpoint = "done" if "steps" not in run.record.data else "trained (its checkpoints are gone)"
         return without_checkpoint if run.is_trained else "begun"

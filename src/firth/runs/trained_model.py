@@ -1,8 +1,16 @@
-"""The base of every model that is loaded from a run folder."""
+"""What all models that are loaded from a run folder share: their base, and the options of `firth run`."""
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from dataclasses import fields
+from typing import TypeVar
+
+from firth.config import from_dict
+from firth.errors import FirthError
 from firth.runs.run_folder import Run
+
+Options = TypeVar("Options")
 
 
 class TrainedModel:
@@ -12,3 +20,13 @@ class TrainedModel:
 
     def __repr__(self) -> str:
         return f"{type(self).__name__}(preset={self.run.record.preset!r}, run={str(self.run.path)!r})"
+
+
+def read_options(kind: type[Options], options: Mapping[str, object]) -> Options:
+    """The options of `firth run` for a model; unknown ones are refused."""
+    known = {field.name for field in fields(kind)}
+    for name in options:
+        if name not in known:
+            do = f"it takes {', '.join(f'--{option}'.replace('_', '-') for option in sorted(known))}"
+            raise FirthError(f"this model has no --{name.replace('_', '-')}", do=do)
+    return from_dict(kind, options)

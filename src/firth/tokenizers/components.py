@@ -8,9 +8,8 @@ from typing import Any, get_args, get_type_hints
 
 from firth.config.schema import Tokenizer as Config
 from firth.tokenizers import regexes
-from firth.tokenizers.normalise import normaliser_steps, replace_step
 from firth.tokenizers.special_tokens import SENTINEL, SPECIAL_TOKENS, UNK
-from firth.tokenizers.split import pretokens_step, words_step
+from firth.tokenizers.split import normaliser_steps, pretokens_step, replace_step, words_step
 
 _BYTES = {"type": "ByteLevel", "add_prefix_space": False, "trim_offsets": False, "use_regex": False}
 # A word "[END]" in a text must not be encoded as the special token. Its bracket is replaced by this Unicode

@@ -16,9 +16,8 @@ from typing import TYPE_CHECKING
 
 from firth.config.schema import Tokenizer as Config
 from firth.tokenizers.components import byte_alphabet, to_byte_characters
-from firth.tokenizers.normalise import normalise
 from firth.tokenizers.special_tokens import SPECIAL_TOKENS
-from firth.tokenizers.split import split_pretokens, split_words
+from firth.tokenizers.split import normalise, split_pretokens, split_words
 
 if TYPE_CHECKING:
     import tokenizers

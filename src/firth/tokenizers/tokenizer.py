@@ -19,10 +19,10 @@ from typing import TYPE_CHECKING, Any
 from firth.config.schema import Tokenizer as Config
 from firth.errors import FirthError
 from firth.tokenizers import components, sentencepiece, special_tokens
-from firth.tokenizers.fast_encoder import build_fast_encoder
 
 if TYPE_CHECKING:
     import tokenizers
+    from firth.tokenizers.fast_encoder import FastEncoder
 
 
 @dataclass(frozen=True)
@@ -59,8 +59,14 @@ class Tokenizer:
         self.reversible: bool = components.is_reversible(file)
         self.special = special_tokens.find_special_tokens(file, vocabulary)
         self.config = components.infer_config(file)  # None: not a file of ours
-        self._fast_encoder = build_fast_encoder(self.config, self._rust, self.special.unknown)
         self._special_ids = self.special.ids | {t["id"] for t in file["added_tokens"] if t["special"]}
+
+    @cached_property
+    def _fast_encoder(self) -> FastEncoder | None:
+        """Encodes faster than the library, where the kind of tokenizer allows it."""
+        from firth.tokenizers.fast_encoder import build_fast_encoder
+
+        return build_fast_encoder(self.config, self._rust, self.special.unknown)
 
     # --- training, loading, saving ---
 

@@ -25,9 +25,8 @@ from firth.tokenizers.components import (
     byte_alphabet,
     to_byte_characters,
 )
-from firth.tokenizers.normalise import normalise
 from firth.tokenizers.special_tokens import SPECIAL_TOKENS
-from firth.tokenizers.split import split_pretokens, split_words
+from firth.tokenizers.split import normalise, split_pretokens, split_words
 
 Counts = Mapping[str, int]
 Merges = list[tuple[str, str]]

@@ -7,13 +7,14 @@ import statistics
 import time
 from pathlib import Path
 
+import numpy as np
 import torch
 
 from firth.config import schema
-from firth.datasets.collators.batches import Batches
+from firth.datasets.collators.collator import Batches
 from firth.models.build import System, build
 from firth.training.optimizer import SLOTS
-from firth.training.timing import StepTiming
+from firth.training.planner import StepTiming
 from firth.types import Batch, Cursor, Tokens
 
 # Multiplications and additions for a parameter and a token: 2 forward, 4 backward (Kaplan et al. 2020, section 2.1).
@@ -31,24 +32,24 @@ def meta_system(config: schema.Neural, vocabulary: int, classes: int = 2, source
         return build(config, vocabulary, classes, source)
 
 
-def is_large(system: System, config: schema.Train, batches: Batches) -> bool:
+def is_large(config: schema.Neural, system: System, batches: Batches) -> bool:
     """Whether steps of this model take too much memory, or too long, to be timed."""
     if _BYTES * _parameters(system) > _MEMORY_FRACTION * free_memory():
         return True
-    return _TRIAL_STEPS * _step_flops(system, config, batches) / measure_flops(config) > _TRIAL_SECONDS
+    return _TRIAL_STEPS * _step_flops(config, system, batches) / measure_flops(config.train) > _TRIAL_SECONDS
 
 
-def estimate_timing(system: System, config: schema.Train, batches: Batches, valid: Batches) -> StepTiming:
+def estimate_timing(config: schema.Neural, system: System, batches: Batches, valid: Batches) -> StepTiming:
     """Seconds from FLOPs at the speed of a matrix product; memory of weights, gradients and optimizer state."""
-    speed, count = measure_flops(config), sum(1 for _ in valid.evaluation_batches())
-    tokens = _tokens(system, next(iter(valid.evaluation_batches())))
-    evaluation = _FORWARD * _parameters(system) * tokens * min(count, config.eval_batches or count) / speed
-    memory = _BYTES * _parameters(system) * (2 + len(SLOTS[config.optimizer.name]))
-    return StepTiming(_step_flops(system, config, batches) / speed, evaluation, memory, from_flops=True)
+    train, count = config.train, sum(1 for _ in valid.evaluation_batches())
+    speed, tokens = measure_flops(train), _tokens(config, next(valid.evaluation_batches()))
+    evaluation = _FORWARD * _parameters(system) * tokens * min(count, train.eval_batches or count) / speed
+    memory = _BYTES * _parameters(system) * (2 + len(SLOTS[train.optimizer.name]))
+    return StepTiming(_step_flops(config, system, batches) / speed, evaluation, memory, from_flops=True)
 
 
-def _step_flops(system: System, config: schema.Train, batches: Batches) -> float:
-    tokens = config.gradient_accumulation * _tokens(system, batches.batch(Cursor()))
+def _step_flops(config: schema.Neural, system: System, batches: Batches) -> float:
+    tokens = config.train.gradient_accumulation * _tokens(config, batches.batch(Cursor()))
     return (_FORWARD + _BACKWARD) * _parameters(system) * tokens
 
 
@@ -56,10 +57,10 @@ def _parameters(system: System) -> int:
     return sum(parameter.numel() for parameter in system.parameters())
 
 
-def _tokens(system: System, batch: Batch) -> float:
+def _tokens(config: schema.Neural, batch: Batch[np.ndarray]) -> float:
     """Positions that a parameter is applied to: those of a stream, on average; patches of images."""
     sizes = [
-        stream.ids.size if isinstance(stream, Tokens) else stream.batch_size * system.input.config.positions
+        stream.ids.size if isinstance(stream, Tokens) else stream.batch_size * config.input.positions
         for stream in batch.streams.values()
     ]
     return sum(sizes) / len(sizes)

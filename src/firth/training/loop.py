@@ -20,20 +20,17 @@ import numpy as np
 import torch
 
 from firth.config.schema import Train
-from firth.datasets.collators.batches import Batches
-from firth.datasets.prefetch import next_cursor, prefetch_batches
-from firth.datasets.rng import derive_seed
+from firth.datasets.collators.batches import next_cursor, prefetch_batches
+from firth.datasets.collators.collator import Batches
 from firth.models.build import System
-from firth.runs import checkpoint_folders
-from firth.runs.log import Log
-from firth.runs.progress import Progress
-from firth.training import schedule
+from firth.runs import checkpoints
+from firth.runs.checkpoints import Interrupted, catch_signals, halve_factor
+from firth.runs.progress import Log, Progress
 from firth.training.checkpoint import TrainerState, pack_state, read_tensors, save_model, tensor_bytes, unpack_state
 from firth.training.device import Distributed
 from firth.training.ema import ExponentialMovingAverage, is_ema_tensor
-from firth.training.guard import Interrupted, catch_signals, halve_factor
-from firth.training.optimizer import Optimizer
-from firth.types import Batch, State
+from firth.training.optimizer import Optimizer, learning_rate_factor, reduce_on_plateau
+from firth.types import Batch, State, derive_seed
 
 
 @dataclass(frozen=True)
@@ -155,7 +152,7 @@ class Trainer:
 
     def _learning_rate(self) -> float:
         state, config = self.state, self.task.config
-        factor = schedule.learning_rate_factor(config.schedule, state.step, self.task.steps)
+        factor = learning_rate_factor(config.schedule, state.step, self.task.steps)
         return config.optimizer.learning_rate * factor * state.plateau_factor * state.guard_factor
 
     # --- between steps ----------------------------------------------------------------------------------------
@@ -196,7 +193,7 @@ class Trainer:
         state.bad_evaluations = 0 if better else state.bad_evaluations + 1
         state.plateau_bad_evaluations = 0 if better else state.plateau_bad_evaluations + 1
         bad_evaluations = state.plateau_bad_evaluations
-        factor = schedule.reduce_on_plateau(task.config.schedule, state.plateau_factor, bad_evaluations)
+        factor = reduce_on_plateau(task.config.schedule, state.plateau_factor, bad_evaluations)
         if factor != state.plateau_factor:
             state.plateau_factor, state.plateau_bad_evaluations = factor, 0
 
@@ -221,7 +218,7 @@ class Trainer:
         if self.task.distributed.is_main_process:
             training = {**self.optimizer.state_dict(), **pack_state(carried)}
             training |= self.ema.state_dict() if self.ema is not None else {}
-            checkpoint_folders.save(
+            checkpoints.save(
                 self.task.folder,
                 self.state.step,
                 {
@@ -235,9 +232,9 @@ class Trainer:
     def start(self) -> None:
         """Restore the newest whole checkpoint, or save the initial state, for the guard to roll back to."""
         task = self.task
-        checkpoint = checkpoint_folders.newest_checkpoint(task.folder)
+        checkpoint = checkpoints.newest_checkpoint(task.folder)
         if task.distributed.is_main_process:
-            checkpoint_folders.drop_after(task.folder, checkpoint)
+            checkpoints.drop_after(task.folder, checkpoint)
         if checkpoint is not None:
             self._restore(checkpoint)
         self._began = time.perf_counter()
@@ -267,7 +264,7 @@ class Trainer:
         task, failed = self.task, self.state.step + 1
         factor = halve_factor(self.state.guard_factor, failed)
         task.distributed.barrier()
-        checkpoint = checkpoint_folders.newest_checkpoint(task.folder)
+        checkpoint = checkpoints.newest_checkpoint(task.folder)
         assert checkpoint is not None and self._batches is not None  # since `start`
         self._restore(checkpoint)
         self.state = replace(self.state, guard_factor=factor)

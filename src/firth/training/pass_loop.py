@@ -19,11 +19,10 @@ from firth.config.schema import EpochTraining
 from firth.embeddings.method import EmbeddingTrainer, Loss
 from firth.errors import FirthError
 from firth.jit import default_threads
-from firth.runs import checkpoint_folders, weights
+from firth.runs import checkpoints, weights
 from firth.runs.atomic_files import Chunks
-from firth.runs.log import Log
-from firth.runs.progress import Progress
-from firth.training.guard import Interrupted, catch_signals
+from firth.runs.checkpoints import Interrupted, catch_signals
+from firth.runs.progress import Log, Progress
 
 _LOG_LINES = 20  # for an epoch
 
@@ -177,10 +176,10 @@ class _PassTrainer:
     # --- checkpoints ----------------------------------------------------------------------------------------------
 
     def _start(self) -> None:
-        task, checkpoint = self.task, checkpoint_folders.newest_checkpoint(self.task.folder)
-        if checkpoint is None and checkpoint_folders.has_checkpoints(task.folder):
+        task, checkpoint = self.task, checkpoints.newest_checkpoint(self.task.folder)
+        if checkpoint is None and checkpoints.has_checkpoints(task.folder):
             task.progress.say("its checkpoints are damaged: training again from the start")
-        checkpoint_folders.drop_after(task.folder, checkpoint)
+        checkpoints.drop_after(task.folder, checkpoint)
         if checkpoint is not None:
             self._restore(checkpoint)
         self._began = self._saved = time.perf_counter()
@@ -197,7 +196,7 @@ class _PassTrainer:
             "weights.safetensors": weights.serialize(self.task.trainer.arrays),
             "training.json": (json.dumps(values, indent=2) + "\n").encode(),
         }
-        checkpoint_folders.save(self.task.folder, self.state.step, contents)
+        checkpoints.save(self.task.folder, self.state.step, contents)
         self._saved = time.perf_counter()
 
     def _restore(self, checkpoint: Path) -> None:

@@ -13,14 +13,24 @@ from dataclasses import dataclass, replace
 import torch
 
 from firth.config.schema import Neural, Train
-from firth.datasets.collators.batches import Batches
-from firth.datasets.prefetch import prefetch_batches
+from firth.datasets.collators.batches import prefetch_batches
+from firth.datasets.collators.collator import Batches
 from firth.models.build import System
-from firth.runs.budget import parse_budget
+from firth.runs.progress import parse_budget
 from firth.training.loop import autocast
 from firth.training.optimizer import Optimizer
-from firth.training.timing import StepTiming
 from firth.types import Cursor
+
+
+@dataclass(frozen=True)
+class StepTiming:
+    """Seconds per step and per evaluation of this model on this machine, and its memory."""
+
+    seconds_per_step: float
+    seconds_per_evaluation: float
+    memory: int  # bytes: the peak of this process or, from FLOPs, without activations
+    from_flops: bool = False  # computed, since the model is too large to time some steps
+
 
 _WARMUP_STEPS, _TIMED_STEPS = 3, 12
 _CHECKPOINT_SECONDS = 60.0

@@ -15,12 +15,12 @@ from firth.config.core import bounded
 from firth.datasets import prompt_templates
 from firth.datasets.prompt_templates import Example, Template
 from firth.datasets.records import Record
-from firth.datasets.rng import generator
 from firth.errors import FirthError, unknown
 from firth.metrics.bootstrap import ConfidenceInterval, bootstrap_ratios, confidence_interval
 from firth.metrics.score import Score
 from firth.pipelines.language_model import LanguageModel
 from firth.runs.atomic_files import digest
+from firth.types import generator
 from firth.workflows import prompt_answers
 from firth.workflows.prompt_answers import GENERATION, SCORING, FittedPrompts, Prompt, ScoringMethod
 

@@ -6,8 +6,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from firth.config.schema import Bucketed, Contiguous, Packed, Windows
-from firth.datasets.collators.batches import evaluation_batching, make_batches
-from firth.datasets.prefetch import next_cursor, prefetch_batches
+from firth.datasets.collators.batches import evaluation_batching, make_batches, next_cursor, prefetch_batches
 from firth.datasets.token_cache import Split, Tally
 from firth.tokenizers.special_tokens import SpecialTokens
 from firth.types import Cursor

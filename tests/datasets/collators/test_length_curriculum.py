@@ -4,9 +4,8 @@ import numpy as np
 import pytest
 
 from firth.config.schema import Bucketed, Contiguous, Packed, SegmentPairs, Windows
-from firth.datasets.collators.batches import make_batches
+from firth.datasets.collators.batches import make_batches, next_cursor
 from firth.datasets.collators.length_curriculum import LengthCurriculum, batches_per_stage, stage_configs
-from firth.datasets.prefetch import next_cursor
 from firth.datasets.token_cache import Split, Tally
 from firth.errors import FirthError
 from firth.tokenizers.special_tokens import SpecialTokens

@@ -15,10 +15,9 @@ import numpy as np
 
 from firth.config.schema import Bucketed, Packed, SegmentPairs
 from firth.datasets.collators.collator import make_batch
-from firth.datasets.rng import generator
 from firth.datasets.token_cache import Split
 from firth.tokenizers.special_tokens import SpecialTokens
-from firth.types import Batch, Cursor
+from firth.types import Batch, Cursor, generator
 
 
 @dataclass(frozen=True)

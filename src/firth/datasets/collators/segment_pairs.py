@@ -13,10 +13,9 @@ import numpy as np
 
 from firth.config.schema import SegmentPairs
 from firth.datasets.collators.packing import Chunks, PackedBatches
-from firth.datasets.rng import generator
 from firth.datasets.token_cache import Split
 from firth.errors import FirthError
-from firth.types import Batch, Cursor, Target, Tokens
+from firth.types import Batch, Cursor, Target, Tokens, generator
 
 
 @dataclass(frozen=True)

@@ -16,11 +16,10 @@ import numpy as np
 from firth.config.schema import SentencePairs, TwoTowers
 from firth.datasets.collators.collator import chunk_order, label_target
 from firth.datasets.collators.packing import Chunks, PlannedBatches
-from firth.datasets.rng import generator
 from firth.datasets.training_data import ExampleSplit
 from firth.errors import FirthError
 from firth.tokenizers.special_tokens import SpecialTokens
-from firth.types import Batch, Cursor, Tokens
+from firth.types import Batch, Cursor, Tokens, generator
 
 LABEL = "label"  # the target's name
 LEFT, RIGHT = "left", "right"  # the streams' names

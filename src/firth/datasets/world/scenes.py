@@ -9,8 +9,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from firth.datasets import rng
 from firth.errors import FirthError
+from firth.types import generator
 
 GRID = 3  # cells per side
 MIN_SIZE = 24  # pixels; below it little objects of different shapes look alike
@@ -62,7 +62,7 @@ Scene = tuple[SceneObject, ...]  # by row, then by column, no two in one cell
 
 def uniform_stream(seed: int, *key: int | str) -> Iterator[float]:
     """An endless stream of uniform numbers in [0, 1), a function of a seed and a key. Keys never change: data would."""
-    stream = rng.generator(seed, *key)
+    stream = generator(seed, *key)
     return chain.from_iterable(stream.random(48).tolist() for _ in count())
 
 

@@ -7,11 +7,11 @@ from typing import NamedTuple
 
 import numpy as np
 
-from firth.datasets import rng
 from firth.datasets.records import Series
 from firth.datasets.world.lexicon import LEXICON
 from firth.datasets.world.scenes import choose
 from firth.errors import FirthError
+from firth.types import generator
 
 STEPS = {"day": 86_400, "hour": 3_600}  # in seconds
 SEASONS = {"day": (7, 365.25), "hour": (24, 168)}  # the short and the long period, in steps
@@ -74,18 +74,18 @@ def make_series(seed: int, index: int, length: int = 730, step: str = "") -> Syn
         raise FirthError(f"a series of {length} steps", where="world", do="use 1 or more")
     if step and step not in STEPS:
         raise FirthError(f"unknown step {step!r}", where="world", do=f"use {' or '.join(STEPS)}")
-    generator = rng.generator(seed, "series", index)
-    random_step = choose(tuple(STEPS), generator.random())
+    random = generator(seed, "series", index)
+    random_step = choose(tuple(STEPS), random.random())
     step = step or random_step
-    measure, city = choose(tuple(MEASURES), generator.random()), choose(tuple(CLIMATES), generator.random())
-    name = f"{measure} of the {choose(LEXICON.jobs, generator.random()).place} in {city}"
-    level = float(np.exp(generator.uniform(*np.log(MEASURES[measure]))))
-    time = _times(generator, length, step)
+    measure, city = choose(tuple(MEASURES), random.random()), choose(tuple(CLIMATES), random.random())
+    name = f"{measure} of the {choose(LEXICON.jobs, random.random()).place} in {city}"
+    level = float(np.exp(random.uniform(*np.log(MEASURES[measure]))))
+    time = _times(random, length, step)
     covariates_by_name = _covariates(seed, index, time, step, city)
-    components, effects = _components(generator, time, step, covariates_by_name, CLIMATES[city][0], level)
+    components, effects = _components(random, time, step, covariates_by_name, CLIMATES[city][0], level)
     mean = np.sum(list(components.values()), axis=0)
-    sigma = generator.uniform(0.015, 0.045) * mean
-    values = mean + sigma * rng.generator(seed, "series noise", index).standard_normal(length)
+    sigma = random.uniform(0.015, 0.045) * mean
+    values = mean + sigma * generator(seed, "series noise", index).standard_normal(length)
     anomalies = _anomalies(seed, index, length, SEASONS[step][0])
     values, anomalous = _apply_anomalies(values, sigma, components["short"], anomalies, seed, index)
     columns = ("temperature", "holiday", "event")
@@ -94,9 +94,9 @@ def make_series(seed: int, index: int, length: int = 730, step: str = "") -> Syn
     return SyntheticSeries(record, mean, sigma, components, effects, anomalies)
 
 
-def _times(generator: np.random.Generator, length: int, step: str) -> np.ndarray:
+def _times(random: np.random.Generator, length: int, step: str) -> np.ndarray:
     """Timestamps from a random midnight of 2015 to 2019 on."""
-    start = np.datetime64("2015-01-01", "s") + int(generator.integers(5 * 365)) * STEPS["day"]
+    start = np.datetime64("2015-01-01", "s") + int(random.integers(5 * 365)) * STEPS["day"]
     return start + np.arange(length) * np.timedelta64(STEPS[step], "s")
 
 
@@ -106,16 +106,16 @@ def _covariates(seed: int, index: int, time: np.ndarray, step: str, city: str) -
     day = (time - time.astype("datetime64[Y]")) / np.timedelta64(STEPS["day"], "s")
     hour = (time - time.astype("datetime64[D]")) / np.timedelta64(STEPS["hour"], "s")
     autocorrelation = 0.97 if step == "hour" else 0.7  # AR(1): the weather persists for some days
-    generator = rng.generator(seed, "series weather", index)
+    random = generator(seed, "series weather", index)
     weather = (
-        _exponential_decay(generator.standard_normal(len(time) + 200), autocorrelation)[200:]
+        _exponential_decay(random.standard_normal(len(time) + 200), autocorrelation)[200:]
         * 2.5
         * (1 - autocorrelation**2) ** 0.5
     )
     season = -amplitude * np.cos(2 * pi * (day - 15) / 365.25)  # mid-January is coldest
     daily_cycle = 4 * np.sin(2 * pi * (hour - 9) / 24) if step == "hour" else 0
     rate = STEPS[step] / STEPS["day"] / 45  # an event in 45 days
-    events = rng.generator(seed, "series events", index).random(len(time)) < rate
+    events = generator(seed, "series events", index).random(len(time)) < rate
     date = time.astype("datetime64[D]").astype(str)
     return {
         "temperature": np.round(mean + season + weather + daily_cycle, 1),
@@ -125,7 +125,7 @@ def _covariates(seed: int, index: int, time: np.ndarray, step: str, city: str) -
 
 
 def _components(
-    generator: np.random.Generator,
+    random: np.random.Generator,
     time: np.ndarray,
     step: str,
     covariates_by_name: dict[str, np.ndarray],
@@ -137,17 +137,17 @@ def _components(
     clock = (time - np.datetime64("2015-01-05", "s")) / np.timedelta64(STEPS[step], "s")
     progress = np.arange(len(time)) / (2 * SEASONS[step][1])
     short, long = SEASONS[step]
-    per_degree, holiday, event = generator.uniform([-0.005, -0.15, 0.15], [0.005, 0.25, 0.45]) * level
-    half_life = generator.uniform(1.5, 6) * STEPS["day"] / STEPS[step]
+    per_degree, holiday, event = random.uniform([-0.005, -0.15, 0.15], [0.005, 0.25, 0.45]) * level
+    half_life = random.uniform(1.5, 6) * STEPS["day"] / STEPS[step]
     decay = float(0.5 ** (1 / half_life))
     components = {
         "level": np.full(len(time), level),
         "trend": level
-        * generator.uniform(-0.2, 0.4)
+        * random.uniform(-0.2, 0.4)
         * progress
         / (progress + 1),  # saturates, so that it stays in bounds
-        "short": level * _season(generator, clock / short, generator.uniform(0.12, 0.2)),
-        "long": level * _season(generator, clock / long, generator.uniform(0.08, 0.15)),
+        "short": level * _season(random, clock / short, random.uniform(0.12, 0.2)),
+        "long": level * _season(random, clock / long, random.uniform(0.08, 0.15)),
         "temperature": per_degree * (covariates_by_name["temperature"] - mean_temperature),
         "holiday": holiday * covariates_by_name["holiday"],
         "event": event * _exponential_decay(covariates_by_name["event"], decay),
@@ -156,9 +156,9 @@ def _components(
     return components, {name: float(value) for name, value in effects.items()}
 
 
-def _season(generator: np.random.Generator, phase: np.ndarray, height: float) -> np.ndarray:
+def _season(random: np.random.Generator, phase: np.ndarray, height: float) -> np.ndarray:
     """A periodic function of period 1 (three harmonics) within ± height."""
-    harmonic_weights, phases = np.array([0.6, 0.3, 0.1]), generator.random(3)
+    harmonic_weights, phases = np.array([0.6, 0.3, 0.1]), random.random(3)
     waves = np.sin(2 * pi * (np.arange(1, 4)[:, None] * phase + phases[:, None]))  # (harmonics, time)
     return height * harmonic_weights @ waves
 
@@ -173,11 +173,11 @@ def _anomalies(seed: int, index: int, length: int, short: float) -> tuple[Anomal
     """One anomaly in about every third segment, away from its ends."""
     anomalies = []
     for segment in range(-(-length // SEGMENT_LENGTH)):
-        generator = rng.generator(seed, "series anomaly", index, segment)
-        present, kind = generator.random() < 0.35, choose(ANOMALIES, generator.random())
+        random = generator(seed, "series anomaly", index, segment)
+        present, kind = random.random() < 0.35, choose(ANOMALIES, random.random())
         span = {"spike": (1, 3), "shift": (12, 40), "flat": (6, 24), "no season": (2 * short, 3 * short)}[kind]
-        start = segment * SEGMENT_LENGTH + 20 + int(generator.integers(SEGMENT_LENGTH - 100))
-        end = min(start + int(generator.integers(*span)), length)
+        start = segment * SEGMENT_LENGTH + 20 + int(random.integers(SEGMENT_LENGTH - 100))
+        end = min(start + int(random.integers(*span)), length)
         anomalies += [Anomaly(kind, start, end)] if present and start < length else []
     return tuple(anomalies)
 
@@ -193,8 +193,8 @@ def _apply_anomalies(
     """The values with the anomalies applied (in place), and the mask of anomalous steps."""
     anomalous = np.zeros(len(values), bool)
     for kind, start, end in anomalies:
-        generator = rng.generator(seed, "series change", index, start)
-        size = choose((-1, 1), generator.random()) * generator.uniform(6, 10) * sigma[start]
+        random = generator(seed, "series change", index, start)
+        size = choose((-1, 1), random.random()) * random.uniform(6, 10) * sigma[start]
         if kind == "flat":
             values[start:end] = values[start - 1]
         elif kind == "no season":

@@ -9,10 +9,10 @@ import torch
 from torch import Tensor, nn
 
 from firth.config.schema import EncoderDecoder, Recurrent, Transformer
-from firth.errors import FirthError, expect
+from firth.errors import FirthError
 from firth.nn.attention.rnn_attention import DecoderAttention
 from firth.nn.recurrent import RecurrentLayers
-from firth.types import ALIGNMENT, Encoded, State, Tokens
+from firth.types import ALIGNMENT, Encoded, State, Tokens, expect
 
 ENCODER_STATES, ENCODER_KEYS, ENCODER_MASK = "encoder_states", "keys", "mask"  # names in `State.source`
 INPUT_FEED, COVERAGE, STEP = "input_feed", "coverage", "time"  # names in `State.live`, beside those of the layers

@@ -8,14 +8,14 @@ import torch
 from torch import Tensor, nn
 
 from firth.config.schema import EncoderDecoder, Recurrent, Transformer
-from firth.errors import FirthError, expect
+from firth.errors import FirthError
 from firth.models.backbones.attention_decoder import ENCODER_MASK, ENCODER_STATES, AttentionDecoder, EncoderOutput
 from firth.models.backbones.recurrent import RecurrentBackbone
 from firth.models.backbones.transformer import TransformerBackbone
 from firth.nn.attention.mask import cross_attention_mask, mask_pattern
 from firth.nn.attention.multi_head import CrossAttention, CrossAttentionInput
 from firth.nn.transformer_block import ResidualBlock, TransformerBlock
-from firth.types import Encoded, State, Tokens
+from firth.types import Encoded, State, Tokens, expect
 
 
 class TransformerDecoder(TransformerBackbone):

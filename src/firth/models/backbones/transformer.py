@@ -9,14 +9,14 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional as F
 
-from firth.config.schema import ReformerAttention, Transformer, WindowAttention
-from firth.errors import FirthError, expect
+from firth.config.schema import FullAttention, ReformerAttention, Transformer, WindowAttention
+from firth.errors import FirthError
 from firth.models.backbones.recomputation import empty_state, recompute
-from firth.models.backbones.transformer_checks import check_layers, check_transformer
+from firth.models.backbones.transformer_checks import check_combination
 from firth.nn.attention.kv_cache import KVCache
 from firth.nn.attention.local import LocalAttention
 from firth.nn.attention.lsh import LSHAttention
-from firth.nn.attention.mask import AttentionMask, attention_mask, mask_pattern, position_ids
+from firth.nn.attention.mask import AttentionMask, Unpadded, attention_mask, mask_pattern, position_ids
 from firth.nn.attention.multi_head import (
     AttentionContext,
     AttentionProjections,
@@ -25,14 +25,12 @@ from firth.nn.attention.multi_head import (
 )
 from firth.nn.attention.segment_recurrence import MEMORY, SegmentMemory
 from firth.nn.attention.two_stream import QueryStream, two_stream_mask
-from firth.nn.norm import build_norm
+from firth.nn.positions import POSITION_ENCODINGS
+from firth.nn.positions.encodings import has_relative_segments, head_width
 from firth.nn.positions.relative import different_segments
-from firth.nn.positions.scheme import head_width
-from firth.nn.positions.schemes import position_encoding
 from firth.nn.reversible import RESIDUAL_STREAMS, STREAM_COUNTS
-from firth.nn.transformer_block import TransformerBlock
-from firth.nn.unpadded import Unpadded
-from firth.types import Encoded, State, Tokens
+from firth.nn.transformer_block import TransformerBlock, build_norm
+from firth.types import Encoded, State, Tokens, expect
 
 
 class TransformerBackbone(nn.Module):
@@ -54,9 +52,10 @@ class TransformerBackbone(nn.Module):
         self.max_length, self.segment_length = (0, config.context) if self.memory else (config.context, 0)
         # the setting that makes it bidirectional; empty: it is causal
         self.bidirectional_setting = "" if self.pattern.causal else "backbone.mask"
-        check_transformer(config)
-        self.positions = position_encoding(config)(config, input_width)
-        check_layers(config, self.positions, cross)
+        self.positions = POSITION_ENCODINGS[type(config.positions)](config, input_width)
+        special = self.memory or self.pattern.query_stream or config.residual == "reversible"
+        if special or not isinstance(config.attention, FullAttention):
+            check_combination(config, self.positions, cross)
         self.input_norm = build_norm(config, input_width) if config.norm.embeddings else nn.Identity()
         self.embedding_proj = nn.Identity() if input_width == config.width else nn.Linear(input_width, config.width)
         self.blocks = nn.ModuleList(TransformerBlock(config, layer, cross) for layer in range(config.depth))
@@ -124,13 +123,10 @@ class TransformerBackbone(nn.Module):
             do = "encode the whole text at once"
             raise FirthError("global attention tokens cannot be added to a KV cache", do=do)
         mask = attention_mask(self.config, tokens, past)
-        context = AttentionContext(
-            mask,
-            None,
-            cache,
-            memory=memory,
-            different_segments=different_segments(self.config, tokens, query_stream, past),
-        )
+        different = None
+        if has_relative_segments(self.config) and tokens.segment is not None:
+            different = different_segments(tokens.segment, query_stream, past)
+        context = AttentionContext(mask, None, cache, memory=memory, different_segments=different)
         if query_stream is not None:
             return self._append_query_stream(x, context, two_stream_mask(mask, query_stream, past))
         return x, replace(context, position_state=self.positions.prepare(key_positions, vectors.shape[1]))
@@ -197,7 +193,7 @@ def _can_unpad(config: Transformer) -> bool:
     if isinstance(attention, ReformerAttention) or projects_global:
         return False
     needs_padding = config.memory.length or config.residual != "plain" or mask_pattern(config).query_stream
-    return not needs_padding and position_encoding(config).cacheable_keys
+    return not needs_padding and POSITION_ENCODINGS[type(config.positions)].cacheable_keys
 
 
 def _next_state(context: AttentionContext, state: State | None) -> State | None:

@@ -4,34 +4,33 @@ from __future__ import annotations
 
 import math
 
-from firth.config.schema import LSH, ReformerAttention, RotaryPositions, Transformer, WindowAttention
+from firth.config.schema import LSH, ReformerAttention, Transformer, WindowAttention
 from firth.errors import FirthError
 from firth.nn.attention.lsh import MAX_BUCKETS
 from firth.nn.attention.mask import mask_pattern
-from firth.nn.positions.scheme import LayerPositionEncoding, PositionEncoding, head_width
-from firth.nn.positions.schemes import POSITION_ENCODINGS, position_encoding
+from firth.nn.positions import POSITION_ENCODINGS
+from firth.nn.positions.encodings import LayerPositionEncoding, PositionEncoding
 
 
-def check_transformer(config: Transformer) -> None:
-    """Refuse widths, windows and memory that do not fit together."""
-    if config.width % config.heads and not config.attention.head_width:
-        what = f"backbone.width = {config.width} is not divisible by {config.heads} heads"
-        raise FirthError(what, do="choose a width that backbone.heads divides")
-    if isinstance(config.positions, RotaryPositions) and head_width(config) % 2:
-        what = f"rotary positions need an even head width, and it is {head_width(config)}"
-        raise FirthError(what, do="choose backbone.width and backbone.heads so that each head has an even width")
+def check_combination(config: Transformer, positions: PositionEncoding, cross: bool) -> None:
+    """Refuse windows, chunked and LSH attention, memory and reversible layers that other options do not support."""
     if isinstance(config.attention, WindowAttention):
-        _check_window(config, config.attention)
-    _check_memory(config)
+        _check_window(config, config.attention, positions)
+    _check_memory(config, positions)
+    if isinstance(config.attention, ReformerAttention):
+        _check_chunked(config, config.attention, positions, cross)
+        _check_buckets(config.attention.lsh)
+    if config.residual == "reversible":
+        _check_reversible(config, positions, cross)
 
 
-def _check_window(config: Transformer, attention: WindowAttention) -> None:
+def _check_window(config: Transformer, attention: WindowAttention, positions: PositionEncoding) -> None:
     if not attention.window:
         raise FirthError("no window is given", where="backbone.attention.window", do="set it to 256, say")
     if attention.dilated_heads > config.heads:
         what = f"backbone.attention.dilated_heads = {attention.dilated_heads}, and a layer has {config.heads} heads"
         raise FirthError(what, do="set it to fewer, or to 0 for all")
-    encoding = position_encoding(config).layer_encoding
+    encoding = positions.layer_encoding
     if attention.kernel == "banded" and encoding.bias is not LayerPositionEncoding.bias and encoding.bias_at is None:
         what = f"the banded kernel does not support the score bias of positions.kind = {config.positions.kind}"
         raise FirthError(what, where="backbone", do="choose other positions, or set backbone.attention.kernel=dense")
@@ -45,25 +44,16 @@ def _check_window(config: Transformer, attention: WindowAttention) -> None:
         )
 
 
-def _check_memory(config: Transformer) -> None:
+def _check_memory(config: Transformer, positions: PositionEncoding) -> None:
     """Refuse position encodings that do not support segment memory or two-stream attention."""
-    encoding, query_stream = position_encoding(config), mask_pattern(config).query_stream
-    if (config.memory.length or query_stream) and not encoding.reusable_states:
+    query_stream = mask_pattern(config).query_stream
+    if (config.memory.length or query_stream) and not positions.reusable_states:
         usable = sorted(kind.kind for kind, each in POSITION_ENCODINGS.items() if each.reusable_states)
         what = f"positions.kind = {config.positions.kind} supports neither segment recurrence nor two-stream attention"
         raise FirthError(what, where="backbone", do=f"set backbone.positions.kind to one of {', '.join(usable)}")
-    if query_stream and not encoding.query_stream:
+    if query_stream and not positions.query_stream:
         what = f"positions.kind = {config.positions.kind} does not support two-stream attention"
         raise FirthError(what, where="backbone.mask", do="set backbone.positions.kind=relative")
-
-
-def check_layers(config: Transformer, positions: PositionEncoding, cross: bool) -> None:
-    """Refuse kinds of attention and residual connections that do not support the other options."""
-    if isinstance(config.attention, ReformerAttention):
-        _check_chunked(config, config.attention, positions, cross)
-        _check_buckets(config.attention.lsh)
-    if config.residual == "reversible":
-        _check_reversible(config, positions, cross)
 
 
 def _check_chunked(config: Transformer, attention: ReformerAttention, positions: PositionEncoding, cross: bool) -> None:

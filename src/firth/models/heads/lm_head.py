@@ -14,7 +14,6 @@ from firth.nn.characters import CharacterDecoder
 from firth.nn.feedforward import ACTIVATIONS
 from firth.nn.fused_loss import linear_cross_entropy, linear_nll
 from firth.nn.linear import WeightCache, linear
-from firth.nn.norm import LayerNorm
 from firth.nn.sampled_softmax import sampled_cross_entropy, sampling_probabilities
 from firth.types import Target
 
@@ -40,7 +39,7 @@ class Transform(nn.Module):
 
     def __init__(self, width: int, out: int, config: schema.LMHead):
         super().__init__()
-        self.dense, self.norm = nn.Linear(width, out), LayerNorm(out, epsilon=config.norm_epsilon)
+        self.dense, self.norm = nn.Linear(width, out), nn.LayerNorm(out, config.norm_epsilon)
         self.activation = ACTIVATIONS[config.activation]
 
     def forward(self, x: Tensor) -> Tensor:

@@ -7,8 +7,8 @@ from torch import Tensor, nn
 from torch.nn import functional as F
 
 from firth.config.schema import PatchInput
-from firth.errors import FirthError, expect
-from firth.types import Pixels, Tokens
+from firth.errors import FirthError
+from firth.types import Pixels, Tokens, expect
 
 
 class PatchEmbedding(nn.Module):

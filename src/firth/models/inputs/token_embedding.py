@@ -7,10 +7,9 @@ from torch import Tensor, nn
 from torch.nn import functional as F
 
 from firth.config.schema import TokenInput
-from firth.errors import expect
 from firth.nn.characters import CharacterEncoder
 from firth.tokenizers.characters import PAD
-from firth.types import Pixels, Tokens
+from firth.types import Pixels, Tokens, expect
 
 
 class TokenEmbedding(nn.Module):

@@ -7,7 +7,7 @@ from torch import Tensor
 from torch.nn import functional as F
 
 from firth.nn.attention.mask import AttentionMask
-from firth.nn.precision import compute_dtype
+from firth.nn.linear import compute_dtype
 
 # In bf16 torch's fused kernel is slower than eager matrix products up to this many keys: forward and backward together
 # take 5 times as long with 64 keys, over twice with 256, a third more with 512. With 1,024 or in float32 it is faster.

@@ -11,7 +11,7 @@ from torch.nn import functional as F
 from firth.config.schema import Transformer
 from firth.nn.attention.mask import AttentionMask, TokenInfo
 from firth.nn.linear import Linear
-from firth.nn.positions.scheme import head_width
+from firth.nn.positions.encodings import head_width
 
 
 class GlobalTokens(NamedTuple):

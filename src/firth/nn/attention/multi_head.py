@@ -21,14 +21,13 @@ from firth.nn.attention.global_attention import (
 )
 from firth.nn.attention.kernels import KERNELS, banded_attention, dense_attention
 from firth.nn.attention.kv_cache import KVCache
-from firth.nn.attention.mask import AttentionMask, LayerWindow
+from firth.nn.attention.mask import AttentionMask, LayerWindow, Unpadded
 from firth.nn.attention.segment_recurrence import SegmentMemory
 from firth.nn.attention.sliding_window import BandedBias, dense_bias
 from firth.nn.linear import Linear, WeightCache, linear
-from firth.nn.positions.relative import RelativeSegmentEncoding, has_relative_segments
-from firth.nn.positions.scheme import LayerPositionEncoding, head_width
-from firth.nn.positions.schemes import position_encoding
-from firth.nn.unpadded import Unpadded
+from firth.nn.positions import POSITION_ENCODINGS
+from firth.nn.positions.encodings import LayerPositionEncoding, has_relative_segments, head_width
+from firth.nn.positions.relative import RelativeSegmentEncoding
 
 
 @dataclass(frozen=True)
@@ -109,7 +108,8 @@ class MultiHeadAttention(AttentionProjections):
 
     def __init__(self, config: Transformer, layer: int):
         super().__init__(config, layer)
-        self.position_encoding: LayerPositionEncoding = position_encoding(config).layer_encoding(config)
+        encoding = POSITION_ENCODINGS[type(config.positions)].layer_encoding
+        self.position_encoding: LayerPositionEncoding = encoding(config)
         windowed = config.attention if isinstance(config.attention, WindowAttention) else None
         self.kernel, self.window = (
             KERNELS[windowed.kernel if windowed else "dense"],

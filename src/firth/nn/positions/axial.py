@@ -10,7 +10,7 @@ from torch.nn import functional as F
 
 from firth.config import schema
 from firth.errors import FirthError
-from firth.nn.positions.scheme import PositionEncoding
+from firth.nn.positions.encodings import PositionEncoding
 
 
 class AxialPositions(PositionEncoding):

@@ -10,12 +10,11 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional as F
 
-from firth.config import schema
 from firth.config.schema import Transformer
 from firth.nn.attention.mask import mask_pattern
 from firth.nn.attention.two_stream import QueryStream
 from firth.nn.linear import Linear
-from firth.nn.positions.scheme import (
+from firth.nn.positions.encodings import (
     LayerPositionEncoding,
     PositionEncoding,
     frequencies,
@@ -23,7 +22,6 @@ from firth.nn.positions.scheme import (
     relative_distances,
     sinusoids,
 )
-from firth.types import Tokens
 
 
 @dataclass(frozen=True)
@@ -142,19 +140,10 @@ class RelativeSegmentEncoding(nn.Module):
         return torch.where(different_segments[:, None], scores[..., 1:], scores[..., :1])
 
 
-def has_relative_segments(config: Transformer) -> bool:
-    """Whether relative positions encode segments too."""
-    return isinstance(config.positions, schema.RelativePositions) and config.positions.segments
-
-
-def different_segments(
-    config: Transformer, tokens: Tokens, query_stream: QueryStream | None, past: int
-) -> Tensor | None:
-    """Which queries and keys are of different segments (batch, queries, keys); None if that is not encoded."""
-    if not has_relative_segments(config) or tokens.segment is None:
-        return None
-    keys = F.pad(tokens.segment, (past, 0))  # the memory counts as the first segment
-    queries = tokens.segment
+def different_segments(segment: Tensor, query_stream: QueryStream | None, past: int) -> Tensor:
+    """Which queries and keys are of different segments (batch, queries, keys), from the segments (batch, time)."""
+    keys = F.pad(segment, (past, 0))  # the memory counts as the first segment
+    queries = segment
     if query_stream is not None:
         assert query_stream.segment is not None
         queries = torch.cat([queries, query_stream.segment], 1)

@@ -13,7 +13,6 @@ from firth.errors import FirthError
 from firth.tokenizers import regexes
 from firth.tokenizers.components import NONCHARACTER
 from firth.tokenizers.formats.vocabulary_lines import ExportedFiles
-from firth.tokenizers.normalise import normaliser_steps
 from firth.tokenizers.sentencepiece import MODEL_KEY, from_json, import_sentencepiece
 from firth.tokenizers.sentencepiece.model_proto import (
     CONTROL,
@@ -25,7 +24,7 @@ from firth.tokenizers.sentencepiece.model_proto import (
     parse_normalizer_spec,
 )
 from firth.tokenizers.special_tokens import SPECIAL_TOKENS, UNK
-from firth.tokenizers.split import split_pretokens
+from firth.tokenizers.split import normaliser_steps, split_pretokens
 from firth.tokenizers.tokenizer import Tokenizer
 
 KINDS = ("unigram", "bpe", "char", "word")

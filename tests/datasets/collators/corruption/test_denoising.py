@@ -8,8 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from firth.config import schema
-from firth.datasets.collators.batches import make_batches
-from firth.datasets.collators.corruption import corrupt_batches
+from firth.datasets.collators.batches import corrupt_batches, make_batches
 from firth.datasets.collators.corruption import noise as noise_functions
 from firth.datasets.collators.corruption.denoising import FULL_TARGET_NOISE, MISSING_TARGET_NOISE, Denoising
 from firth.datasets.collators.corruption.noise_spans import (

@@ -6,8 +6,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from firth.config import schema
-from firth.datasets.collators.batches import make_batches
-from firth.datasets.collators.corruption import corrupt_batches
+from firth.datasets.collators.batches import corrupt_batches, make_batches
 from firth.datasets.collators.corruption.masking import Masking, select_positions
 from firth.datasets.token_cache import Split, Tally
 from firth.errors import FirthError

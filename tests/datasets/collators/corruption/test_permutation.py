@@ -7,8 +7,7 @@ from hypothesis import strategies as st
 
 from firth.config import schema
 from firth.datasets.collators.corruption.permutation import Permutation, sample_spans
-from firth.datasets.rng import generator
-from firth.types import Batch, Cursor, Target, Tokens
+from firth.types import Batch, Cursor, Target, Tokens, generator
 
 
 def batch(rows, time, lengths=None):

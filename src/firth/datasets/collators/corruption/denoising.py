@@ -23,11 +23,10 @@ from firth.datasets.collators.corruption.noise_spans import (
     sample_positions,
 )
 from firth.datasets.collators.corruption.teacher_forcing import TeacherForcing
-from firth.datasets.rng import generator
 from firth.errors import FirthError
 from firth.tokenizers.sentence_boundaries import sentence_ends
 from firth.tokenizers.tokenizer import Tokenizer
-from firth.types import Batch, Cursor
+from firth.types import Batch, Cursor, generator
 
 RANDOM_FRACTION = 0.1  # BERT-style: selected tokens that become a random token; the others become [MASK]
 

@@ -12,10 +12,9 @@ from dataclasses import replace
 import numpy as np
 
 from firth.config import schema
-from firth.datasets.rng import generator
 from firth.errors import FirthError
 from firth.tokenizers.tokenizer import Tokenizer
-from firth.types import Batch, Cursor, Target, Tokens
+from firth.types import Batch, Cursor, Target, Tokens, generator
 
 
 class Masking:

@@ -8,9 +8,8 @@ from dataclasses import replace
 import numpy as np
 
 from firth.config import schema
-from firth.datasets.rng import generator
 from firth.tokenizers.tokenizer import Tokenizer
-from firth.types import Batch, Cursor, Target
+from firth.types import Batch, Cursor, Target, generator
 
 
 class PrefixSplit:

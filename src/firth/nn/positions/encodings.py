@@ -1,8 +1,15 @@
-"""Absolute, rotary and bias position encodings, and the table of all of them."""
+"""The interface of position encodings, and the absolute, rotary and bias encodings.
+
+`PositionEncoding.embed` adds positions to the token embeddings; `PositionEncoding.prepare` computes once what all
+layers need; each layer's `LayerPositionEncoding` may rotate queries and keys, add positions to their inputs, or add a
+bias to the attention scores.
+"""
 
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
+from typing import Any
 
 import torch
 from torch import Tensor, nn
@@ -10,17 +17,87 @@ from torch.nn import functional as F
 
 from firth.config import schema
 from firth.config.schema import Transformer
+from firth.errors import FirthError
 from firth.nn.attention.mask import mask_pattern
-from firth.nn.positions.axial import AxialPositions
-from firth.nn.positions.relative import InfusedPositions, RelativePositions
-from firth.nn.positions.scheme import (
-    LayerPositionEncoding,
-    PositionEncoding,
-    frequencies,
-    head_width,
-    relative_distances,
-    sinusoids,
-)
+
+
+class LayerPositionEncoding(nn.Module):
+    """The part of a position encoding that acts in each attention layer: none by default."""
+
+    def __init__(self, config: Transformer):
+        super().__init__()
+
+    def rotate(self, queries: Tensor, keys: Tensor, state: Any) -> tuple[Tensor, Tensor]:
+        """Queries and keys (batch, heads, time, head width) with positions applied, before their dot product."""
+        return queries, keys
+
+    def add_to_queries_and_keys(self, x: Tensor, kv: Tensor, state: Any) -> tuple[Tensor, Tensor, Tensor]:
+        """The inputs of the query, key and value projections, from the layer's input x and the input of keys and values
+        kv (batch, time, width)."""
+        return x, kv, kv
+
+    def bias(self, queries: Tensor, state: Any) -> Tensor | None:
+        """The bias of the attention scores, broadcast to (batch, heads, queries, keys); queries are not yet rotated."""
+        return None
+
+    # where the bias depends on query and distance alone, so that a banded kernel need not compute all of it:
+    # (queries, distances, state) -> (batch, heads, queries, distances), a distance being query minus key position
+    bias_at: Callable[..., Tensor] | None = None
+
+
+class PositionEncoding(nn.Module):
+    """Base class of position encodings: no positions."""
+
+    layer_encoding: type[LayerPositionEncoding] = LayerPositionEncoding
+    cacheable_keys = True  # whether the KV cache stays valid when the first position moves (segment recurrence)
+    # whether hidden states hold no position, so that they can be reused in the next segment and in any order: relative
+    # encodings, and those that count from the start of the memory
+    reusable_states = True
+    query_stream = True  # whether a query stream can have positions of its own (two-stream attention)
+
+    def __init__(self, config: Transformer, width: int):
+        super().__init__()
+
+    def embed(self, vectors: Tensor, positions: Tensor) -> Tensor:
+        """Token embeddings (batch, time, width) with their positions (time) or (batch, time) added."""
+        return vectors
+
+    def prepare(self, positions: Tensor, queries: int | Tensor) -> Any:
+        """What the layers' encodings need, computed once for all of them. `positions` are the keys'; `queries` is how
+        many of the last are queries, or the positions of the queries (batch, queries)."""
+        return None
+
+
+def sinusoids(positions: Tensor, width: int) -> Tensor:
+    """Interleaved sines and cosines of each position (…, width)."""
+    angles = positions[..., None] * frequencies(width, positions.device)
+    return torch.stack([angles.sin(), angles.cos()], -1).flatten(-2)[..., :width]
+
+
+def relative_distances(positions: Tensor, queries: int | Tensor) -> Tensor:
+    """Key position minus query position: (queries, keys), or (batch, 1, queries, keys) of sequences' own positions."""
+    query_positions = positions[..., -queries:] if isinstance(queries, int) else queries
+    distance = positions[..., None, :] - query_positions[..., :, None]
+    return distance[:, None] if distance.dim() == 3 else distance
+
+
+def head_width(config: Transformer) -> int:
+    """The width of one head's queries, keys and values."""
+    if config.width % config.heads and not config.attention.head_width:
+        what = f"backbone.width = {config.width} is not divisible by {config.heads} heads"
+        raise FirthError(what, do="choose a width that backbone.heads divides")
+    return config.attention.head_width or config.width // config.heads
+
+
+def has_relative_segments(config: Transformer) -> bool:
+    """Whether relative positions encode segments too."""
+    return isinstance(config.positions, schema.RelativePositions) and config.positions.segments
+
+
+def frequencies(width: int, device: torch.device) -> Tensor:
+    """Angular frequencies 1, …, 1/10000 in a geometric series, one for each pair of dimensions."""
+    pairs = torch.arange(0, width, 2, device=device, dtype=torch.float32)
+    return torch.exp(pairs * (-math.log(10_000.0) / width))
 
 
 class LearnedPositions(PositionEncoding):
@@ -68,6 +145,9 @@ class RotaryPositions(PositionEncoding):
     def __init__(self, config: Transformer, width: int):
         super().__init__(config, width)
         self.head_width = head_width(config)
+        if self.head_width % 2:
+            what = f"rotary positions need an even head width, and it is {self.head_width}"
+            raise FirthError(what, do="choose backbone.width and backbone.heads so that each head has an even width")
 
     def prepare(self, positions: Tensor, queries: int | Tensor) -> tuple[Tensor, Tensor]:
         angles = positions[..., None] * frequencies(self.head_width, positions.device)  # ((batch,) time, half a head)
@@ -134,21 +214,3 @@ class T5Positions(PositionEncoding):
         fraction = torch.log(distance.clamp(min=1).float() / exact) / math.log(self.MAX_DISTANCE / exact)
         far = (exact + (fraction * (count - exact)).long()).clamp(max=count - 1)
         return first + torch.where(distance < exact, distance, far)
-
-
-POSITION_ENCODINGS: dict[type[schema.Positions], type[PositionEncoding]] = {
-    schema.LearnedPositions: LearnedPositions,
-    schema.AxialPositions: AxialPositions,
-    schema.SinusoidalPositions: SinusoidalPositions,
-    schema.RotaryPositions: RotaryPositions,
-    schema.ALiBi: AlibiPositions,
-    schema.T5Positions: T5Positions,
-    schema.RelativePositions: RelativePositions,
-    schema.InfusedPositions: InfusedPositions,
-    schema.NoPositions: PositionEncoding,
-}
-
-
-def position_encoding(config: Transformer) -> type[PositionEncoding]:
-    """The class of the configured position encoding."""
-    return POSITION_ENCODINGS[type(config.positions)]

@@ -5,7 +5,8 @@ import math
 import pytest
 import torch
 
-from firth.nn.positions.schemes import AlibiPositions, RotaryPositions, T5Positions, alibi_slopes, position_encoding
+from firth.nn.positions import POSITION_ENCODINGS
+from firth.nn.positions.encodings import AlibiPositions, RotaryPositions, T5Positions, alibi_slopes
 from transformer_options import transformer
 
 
@@ -48,7 +49,7 @@ def test_t5_buckets_are_exact_near_by_and_logarithmic_far_away(pattern):
 @pytest.mark.parametrize("name", ["alibi", "t5"])
 def test_positions_of_packed_documents_have_biases_of_their_own(name):
     config = transformer(heads=2, positions=name, init_std=1.0)
-    scheme = position_encoding(config)(config, 8)
+    scheme = POSITION_ENCODINGS[type(config.positions)](config, 8)
     rows = torch.tensor([[0, 1, 2, 0, 1], [0, 1, 2, 3, 4]])
     together = scheme.prepare(rows, 5)
     assert together.shape == (2, 2, 5, 5)
