@@ -55,7 +55,12 @@ NN = [
     ("attention/segment_recurrence.py", "x.detach()[:, -self", "x[:, -self", "laws/test_segment_recurrence.py"),
     ("positions/encodings.py", "-math.log(10_000.0) / width", "-math.log(1_000.0) / width", "nn/positions parity"),
     ("positions/encodings.py", "torch.cat([-right, left], -1)", "torch.cat([right, left], -1)", "nn/positions"),
-    ("positions/encodings.py", "first = (distance > 0) * count", "first = (distance < 0) * count", "nn/positions parity"),
+    (
+        "positions/encodings.py",
+        "first = (distance > 0) * count",
+        "first = (distance < 0) * count",
+        "nn/positions parity",
+    ),
     ("positions/encodings.py", "2 ** (-8 * (n + 1) / power)", "2 ** (-8 * n / power)", "nn/positions"),
     ("sampled_softmax.py", "= -sampling_probabilities[", "= sampling_probabilities[", "nn/test_sampled_softmax.py"),
     ("sampled_softmax.py", "(column[targets] >= 0)", "(column[targets] > 0)", "nn/test_sampled_softmax.py"),

@@ -31,7 +31,8 @@ def test_two_micro_batches_are_one_batch():
 
     def terms(start, stop):
         part = batch.slice_batch(start, stop)
-        system = SimpleNamespace(encode=lambda *_: Encoded(states[start:stop], None), lm_head=head, embedding_weight=None)
+        encoded = Encoded(states[start:stop], None)
+        system = SimpleNamespace(encode=lambda *_: encoded, lm_head=head, embedding_weight=None)
         return objective.terms(system, part, None)[0]
 
     (whole,), (first,), (second,) = terms(0, 4), terms(0, 1), terms(1, 4)

@@ -174,12 +174,17 @@ def our_logits(system, batch):
 def opened(actual):
     system = build(actual.config, actual.tokenizer.vocab_size).eval()
     system.load_state_dict(dict(actual.tensors))
+    same_hashes(system)
+    return system
+
+
+def same_hashes(system):
+    """Rotations of LSH attention from one seed, as `reachable` sets it in each of their layers."""
     for module in system.modules():
-        if torch.is_tensor(getattr(module, "rotations", None)):  # of hashing: from one seed in each of their layers
+        if torch.is_tensor(getattr(module, "rotations", None)):
             with torch.random.fork_rng():
                 torch.manual_seed(SEED)
                 module.rotations.copy_(torch.randn(module.rotations.shape))
-    return system
 
 
 def given_source(system, time):

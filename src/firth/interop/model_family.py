@@ -11,6 +11,7 @@ from firth.errors import FirthError
 from firth.interop.config_fields import Fields
 from firth.interop.tensor_steps import Conversions, SkipRows
 from firth.models.build import SPECIAL_TOKENS, resolve_backbone
+from firth.nn.attention.lsh import factorise_buckets
 from firth.nn.positions.axial import axial_shape
 
 Names = frozenset[str]
@@ -84,7 +85,8 @@ def _resolve_stack(stack: Any) -> Any:
     attention = replace(stack.attention, head_width=stack.attention.head_width or stack.width // stack.heads)
     if isinstance(attention, schema.ReformerAttention):
         layers = tuple(attention.layers[number % len(attention.layers)] for number in range(stack.depth))
-        attention = replace(attention, layers=layers)
+        lsh = replace(attention.lsh, buckets=factorise_buckets(attention.lsh, stack.context))
+        attention = replace(attention, layers=layers, lsh=lsh)
     if isinstance(attention, schema.WindowAttention):
         windows = tuple(attention.window[min(number, len(attention.window) - 1)] for number in range(stack.depth))
         attention = replace(attention, window=windows)

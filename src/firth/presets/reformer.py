@@ -67,7 +67,6 @@ REFORMER_SMALL = replace(
         dropout=0.1,
         init_std=0.05,
     ),
-    head=LMHead(tied=True, bias=False),
     train=replace(TRANSFORMER_LM_SMALL.train, budget="10m"),
 )
 REFORMER_TINY = replace(
