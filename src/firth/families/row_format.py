@@ -5,19 +5,20 @@ from __future__ import annotations
 from dataclasses import replace
 
 from firth.config import schema
+from firth.objectives.requirements import is_causal
 
 FIXED_POSITIONS = (schema.LearnedPositions, schema.AxialPositions)  # position encodings with a maximum length
 
 
-def adapt_batching(config: schema.Neural, backbone: object) -> schema.Neural:
+def adapt_batching(config: schema.Neural, backbone: schema.Backbone) -> schema.Neural:
     """A preset on whole texts for a pre-trained network: sequences within its number of positions; with causal
     attention [CLS] comes last and pooling takes the last token."""
     batching, head = config.batching, config.head
     if not isinstance(batching, (schema.SentencePairs, schema.TwoTowers)):
         return config
-    if isinstance(getattr(backbone, "positions", None), FIXED_POSITIONS):
+    if isinstance(backbone, schema.Transformer) and isinstance(backbone.positions, FIXED_POSITIONS):
         batching = replace(batching, length=min(batching.length, backbone.context))
-    if getattr(backbone, "mask", "") == "causal" or getattr(backbone, "bidirectional", "") == "no":
+    if is_causal(backbone):
         batching = replace(batching, layout="cls-last")
         head = replace(head, pooling="last" if head.pooling == "first" else head.pooling)
     return replace(config, batching=batching, head=head)

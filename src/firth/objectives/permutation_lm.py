@@ -8,6 +8,7 @@ from torch import Tensor
 from firth.config import schema
 from firth.errors import FirthError
 from firth.models.backbones.transformer import TransformerBackbone
+from firth.nn.attention.mask import mask_pattern
 from firth.nn.attention.two_stream import QueryStream
 from firth.objectives.objective import Objective, SystemProtocol, text_of
 from firth.types import Batch, State, Target, Term, Tokens, expect
@@ -18,7 +19,7 @@ class PermutationLM(Objective):
 
     def __init__(self, config: schema.Neural, width: int):
         super().__init__()
-        if getattr(config.backbone, "mask", "") != "permutation":
+        if not isinstance(config.backbone, schema.Transformer) or not mask_pattern(config.backbone).query_stream:
             what = "permutation language modelling needs a Transformer with a permutation mask"
             raise FirthError(
                 what, where="objective", do="set backbone.mask=permutation and backbone.positions=relative"

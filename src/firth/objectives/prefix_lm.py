@@ -5,6 +5,7 @@ from __future__ import annotations
 
 from firth.config import schema
 from firth.errors import FirthError
+from firth.nn.attention.mask import mask_pattern
 from firth.objectives.causal_lm import CausalLM
 
 
@@ -15,6 +16,6 @@ class PrefixLM(CausalLM):
 
     def __init__(self, config: schema.Neural, width: int):
         super().__init__(config, width)
-        if getattr(config.backbone, "mask", "") != "prefix":
+        if not isinstance(config.backbone, schema.Transformer) or mask_pattern(config.backbone).needs != "prefix":
             do = "set backbone.mask=prefix"
             raise FirthError("prefix language modelling needs a prefix mask", where="backbone.mask", do=do)

@@ -1,12 +1,20 @@
-"""What objectives on whole sequences need of the rest of a configuration."""
+"""What objectives need of the rest of a configuration."""
 
 from __future__ import annotations
 
 from firth.config import schema
 from firth.errors import FirthError
+from firth.nn.attention.mask import mask_pattern
 from firth.types import expect
 
 PooledHead = schema.ClassificationHead | schema.PoolingHead
+
+
+def is_causal(backbone: schema.Backbone) -> bool:
+    """Whether hidden states depend on no later token."""
+    if isinstance(backbone, schema.Transformer):
+        return mask_pattern(backbone).causal
+    return not isinstance(backbone, schema.EncoderDecoder) and backbone.bidirectional == "no"
 
 
 def require(config: schema.Neural, head: type[PooledHead], *batching: type[schema.Batching]) -> None:
@@ -22,7 +30,6 @@ def require(config: schema.Neural, head: type[PooledHead], *batching: type[schem
     if isinstance(backbone, schema.EncoderDecoder):
         do = "start from an encoder or decoder, such as bert or gpt"
         raise FirthError(f"the objective {kind} does not support encoder-decoders", where="backbone", do=do)
-    causal = getattr(backbone, "mask", "") == "causal" or getattr(backbone, "bidirectional", "") == "no"
-    if causal and expect(config.head, head).pooling == "first":
+    if is_causal(backbone) and expect(config.head, head).pooling == "first":
         what = "with a causal mask the first token attends to nothing of the text"
         raise FirthError(what, where="head.pooling", do="set head.pooling=last and batching.layout=cls-last")

@@ -36,6 +36,7 @@ class Window:
     """Fixed-window neural language model: the last words concatenated, one hidden layer (Bengio et al. 2003)."""
 
     kind: ClassVar[str] = "window"
+    bidirectional: ClassVar[str] = "no"
     context_size: int = bounded(4, least=1, most=1000)  # words of context
     width: int = bounded(200, least=1)
     direct_connections: bool = False  # from the embeddings to the output, around the hidden layer
