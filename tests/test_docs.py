@@ -9,3 +9,8 @@ ROOT = Path(__file__).parent.parent
 def test_the_tables_of_settings_are_those_of_the_schema():
     made = runpy.run_path(str(ROOT / "tools" / "settings.py"))
     assert made["PAGE"].read_text() == made["page"](), "run: python tools/settings.py"
+
+
+def test_the_parameter_counts_of_presets_are_those_of_the_systems():
+    made = runpy.run_path(str(ROOT / "tools" / "parameter_counts.py"))
+    assert made["TABLE"].read_text() == made["table"](), "run: python tools/parameter_counts.py"

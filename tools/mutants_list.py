@@ -64,7 +64,7 @@ NN = [
     ("positions/encodings.py", "2 ** (-8 * (n + 1) / power)", "2 ** (-8 * n / power)", "nn/positions"),
     ("sampled_softmax.py", "= -sampling_probabilities[", "= sampling_probabilities[", "nn/test_sampled_softmax.py"),
     ("sampled_softmax.py", "(column[targets] >= 0)", "(column[targets] > 0)", "nn/test_sampled_softmax.py"),
-    ("feedforward.py", "hidden * self.gate_proj(x)", "hidden + self.gate_proj(x)", "parity"),
+    ("feedforward.py", "gate_proj(x)) * hidden", "gate_proj(x)) + hidden", "parity"),
     ("reversible.py", "other - residual.detach()", "other + residual.detach()", "nn/test_reversible.py"),
     ("fused_loss.py", "float(rows.start > 0)", "0.0", "nn/test_fused_loss.py"),
 ]

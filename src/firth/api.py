@@ -10,6 +10,7 @@ from types import MappingProxyType, ModuleType
 from typing import TYPE_CHECKING, Any
 
 from firth.config import core, schema
+from firth.config.short_names import SHORT_NAMES
 from firth.errors import FirthError, unknown
 from firth.families import FAMILIES
 from firth.presets import preset as find_preset
@@ -25,50 +26,6 @@ if TYPE_CHECKING:
     Model = LanguageModel | WordVectorModel | FastTextClassifier
 
 WEIGHTS = ("float32", "half", "int8")
-# Short names of common settings: flags of the command line and arguments of `train`. Where families name a setting
-# differently, the first name that a configuration has is used.
-SHORT_NAMES = {
-    "text": ("data.text",),
-    "valid": ("data.valid",),
-    "test": ("data.test",),
-    "source": ("data.source",),
-    "target": ("data.target",),
-    "valid-source": ("data.valid_source",),
-    "valid-target": ("data.valid_target",),
-    "test-source": ("data.test_source",),
-    "test-target": ("data.test_target",),
-    "document": ("data.document",),
-    "encoding": ("data.encoding",),
-    "encoding-errors": ("data.encoding_errors",),
-    "tokenizer": ("tokenizer.model",),
-    "vocab-size": ("tokenizer.vocabulary_size",),
-    "lowercase": ("tokenizer.lowercase",),
-    "min-count": ("tokenizer.min_count",),
-    "width": ("backbone.width", "method.width", "backbone.encoder.width+backbone.decoder.width"),
-    "depth": ("backbone.depth", "backbone.encoder.depth+backbone.decoder.depth"),
-    "dropout": ("backbone.dropout", "backbone.encoder.dropout+backbone.decoder.dropout"),
-    "window": ("method.window",),
-    "negatives": ("method.negatives",),
-    "phrases": ("phrases.passes",),
-    "word-ngrams": ("method.word_ngrams",),
-    "order": ("method.order",),
-    "smoothing": ("method.smoothing",),
-    "label-smoothing": ("objective.label_smoothing",),
-    "init-from": ("init_from",),
-    "teacher": ("objective.teacher",),
-    "noise": ("objective.noise",),
-    "pretrained-vectors": ("input.pretrained_vectors",),
-    "batch-size": ("batching.batch_size",),
-    "max-length": ("batching.length",),
-    "lr": ("train.optimizer.learning_rate", "method.learning_rate"),
-    "budget": ("train.budget",),
-    "epochs": ("train.epochs",),
-    "patience": ("train.patience",),
-    "precision": ("train.precision",),
-    "threads": ("train.threads",),
-    "deterministic": ("train.deterministic",),
-    "seed": ("seed",),
-}
 
 
 @dataclass(frozen=True)
@@ -298,7 +255,7 @@ def _full_names(short: str, config: schema.System, preset: str) -> list[str]:
     """The full names of a short name in a configuration: the first alternative it has, or all of those joined by +."""
     if short not in SHORT_NAMES:
         raise unknown("argument", short, [*SHORT_NAMES, "out", "settings", "progress"])
-    for alternative in SHORT_NAMES[short]:
+    for alternative in SHORT_NAMES[short].names:
         names = alternative.split("+")
         if all(core.has(config, name) for name in names):
             return names

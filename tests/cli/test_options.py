@@ -6,14 +6,14 @@ from dataclasses import dataclass, field
 from typing import Literal, get_args, get_origin
 
 import pytest
-from cli_samples import assert_done, assert_refused
+from cli_samples import assert_done
 
-from firth.api import SHORT_NAMES
 from firth.cli import main
-from firth.cli.config_options import ConfigOptions, field_comments
+from firth.cli.config_options import ConfigOptions
 from firth.config import schema
+from firth.config.short_names import SECTIONS, SHORT_NAMES, ShortName
 
-TRAIN = ConfigOptions(SHORT_NAMES, get_args(schema.System))
+TRAIN = ConfigOptions(SECTIONS, get_args(schema.System))
 
 
 @dataclass(frozen=True)
@@ -45,11 +45,15 @@ class Config:
 
 OPTIONS = ConfigOptions(
     {
-        "width": ("inner.width",),
-        "shape": ("inner.shape",),
-        "names": ("inner.names",),
-        "deterministic": ("deterministic",),
-        "lr": ("rate",),
+        "Shape": {
+            "width": ShortName("Hidden size.", ("inner.width",)),
+            "shape": ShortName("Its outline.", ("inner.shape",)),
+            "names": ShortName("Its names.", ("inner.names",)),
+        },
+        "Rest": {
+            "deterministic": ShortName("Same bytes.", ("deterministic",)),
+            "lr": ShortName("Learning rate.", ("rate",)),
+        },
     },
     (Config,),
 )
@@ -61,32 +65,23 @@ def test_types_and_choices_come_from_the_fields():
     assert OPTIONS.type("names") is str  # a list, with commas
 
 
-def test_help_comes_from_the_comments():
-    assert field_comments(Inner) == {"width": "of a layer", "shape": "one above, one beside"}
-    assert OPTIONS.help("width") == "Of a layer. [inner.width]"
-    assert OPTIONS.help("lr") == "Rate. [rate]"  # no comment: the name of the field
-
-
 @pytest.mark.parametrize("name", SHORT_NAMES)
 def test_every_option_of_train_names_fields_of_one_type(name):
     hints = [hint for _, hint in TRAIN._fields(name)]
     kinds = {get_origin(hint) or hint for hint in hints}
-    assert len(kinds) == 1 and TRAIN.help(name).endswith("]")
+    assert len(kinds) == 1
 
 
-def test_the_help_of_train_has_types_choices_and_comments(command):
+def test_the_help_of_train_has_sections_types_and_choices(command):
     shown = assert_done(command("train", "--help")).out
     assert "--lr <float>" in shown and "--batch-size <int>" in shown and "--precision <float32|bf16>" in shown
     models = "|".join(get_args(TRAIN.type("tokenizer")))
     assert f"--tokenizer <{models}>" in shown
+    titles = [line.rstrip(":") for line in shown.splitlines() if line.endswith(":") and not line.startswith(" ")]
+    assert titles == ["Arguments", *SECTIONS, "Options"]
 
 
 def test_the_verbs_are_shown_in_sections(command):
     shown = assert_done(command("--help")).out
     titles = [line.rstrip(":") for line in shown.splitlines() if line.endswith(":") and not line.startswith(" ")]
     assert titles == ["Options", *main.SECTIONS]
-
-
-@pytest.mark.parametrize(("old", "new"), main.MOVED.items())
-def test_a_verb_of_an_earlier_version_says_what_to_type(command, old, new):
-    assert_refused(command(old, "x"), f"unknown verb {old!r}; type firth {new}")

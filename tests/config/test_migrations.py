@@ -12,6 +12,7 @@ from pathlib import Path
 import pytest
 
 import firth
+from firth.config.migrations import rename_tensors
 from firth.runs.summary import summary
 
 OLD = Path(__file__).parent / "old_run"
@@ -54,3 +55,15 @@ def test_an_old_run_is_resumed_to_its_end(old):
     assert score["value"] == pytest.approx(value, rel=1e-3)  # other CPUs round otherwise
     steps = [line for line in (run / "log.jsonl").read_text().splitlines() if '"grad_norm"' in line or '"norm"' in line]
     assert len(steps) == 40
+
+
+def test_the_gate_of_an_old_feed_forward_layer_gets_its_name_and_its_factor_too():
+    block = "optimizer.backbone.blocks.3.feedforward"
+    old = {f"{block}.inner.input.weight": 1, f"{block}.inner.gate.weight": 2, f"{block}.inner.output.weight": 3}
+    assert rename_tensors(old) == {
+        f"{block}.sublayer.gate_proj.weight": 1,
+        f"{block}.sublayer.up_proj.weight": 2,
+        f"{block}.sublayer.down_proj.weight": 3,
+    }
+    plain = {f"{block}.inner.input.weight": 1}
+    assert rename_tensors(plain) == {f"{block}.sublayer.up_proj.weight": 1}

@@ -105,8 +105,8 @@ def copy_t5(his, mine):
             if block.feedforward.sublayer.gate_proj is None:
                 put(block.feedforward.sublayer.up_proj, dense.wi)
             else:
-                put(block.feedforward.sublayer.up_proj, dense.wi_0)
-                put(block.feedforward.sublayer.gate_proj, dense.wi_1)
+                put(block.feedforward.sublayer.gate_proj, dense.wi_0)
+                put(block.feedforward.sublayer.up_proj, dense.wi_1)
 
 
 def t5(gated=False):

@@ -1,9 +1,9 @@
-"""Options derived from configuration fields: type and choices from the field, help from the comment beside it."""
+"""Options that set configuration fields: type and choices from the fields, help from the table of short names."""
 
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, fields, is_dataclass
 from functools import cache
 from types import UnionType
@@ -13,40 +13,47 @@ import typer
 from typer.core import TyperCommand
 
 from firth.cli.options import choice
+from firth.config.short_names import ShortName
 
 
 @dataclass(frozen=True)
 class ConfigOptions:
-    """Options that set fields of a configuration: names without dashes -> dotted names of fields.
+    """Options that set fields of configurations: short names, by section of the help."""
 
-    Of several alternatives the first that a configuration has is set; fields joined by + are set together."""
-
-    names: Mapping[str, Sequence[str]]
+    sections: Mapping[str, Mapping[str, ShortName]]
     configs: tuple[type, ...]
+
+    @property
+    def names(self) -> dict[str, ShortName]:
+        """The options of all sections."""
+        return {name: entry for section in self.sections.values() for name, entry in section.items()}
 
     def add_to(self, command: Callable[..., None]) -> Callable[..., None]:
         """The command with these options; it receives those that were given as `values`, as text."""
+        names = self.names
 
         def wrapped(**arguments: Any) -> None:
-            options = {name: arguments.pop(name.replace("-", "_")) for name in self.names}
+            options = {name: arguments.pop(name.replace("-", "_")) for name in names}
             values = {name: _as_text(value) for name, value in options.items() if value is not None}
             command(values=values, **arguments)
 
         own = inspect.signature(command, eval_str=True).parameters
         first = [p for name, p in own.items() if name != "values" and p.default is p.empty]
         last = [p for name, p in own.items() if name != "values" and p.default is not p.empty]
-        parameters = [p.replace(kind=p.KEYWORD_ONLY) for p in (*first, *map(self._parameter, self.names), *last)]
+        parameters = [p.replace(kind=p.KEYWORD_ONLY) for p in (*first, *map(self._parameter, names), *last)]
         wrapped.__signature__ = inspect.Signature(parameters)
         wrapped.__annotations__ = {p.name: p.annotation for p in parameters}
         wrapped.__doc__, wrapped.__name__ = command.__doc__, command.__name__
-        wrapped.command_class = _with_help(self)
+        wrapped.command_class = _sectioned(self.sections)
         return wrapped
 
     def _parameter(self, name: str) -> inspect.Parameter:
-        kind = self.type(name)
+        entry, kind = self.names[name], self.type(name)
         flags = f"--{name}/--no-{name}" if kind is bool else f"--{name}"
-        metavar = "A,B,…" if any(get_origin(hint) is tuple for _, hint in self._fields(name)) else None
-        annotation = Annotated[kind | None, typer.Option(flags, metavar=metavar, show_default=False)]
+        is_list = any(get_origin(hint) is tuple for _, hint in self._fields(name))
+        metavar = entry.metavar or ("A,B,…" if is_list else None)
+        text = f"{entry.help} [{', '.join(dict.fromkeys(self._paths(name)))}]"
+        annotation = Annotated[kind | None, typer.Option(flags, metavar=metavar, help=text, show_default=False)]
         python_name = name.replace("-", "_")
         return inspect.Parameter(python_name, inspect.Parameter.KEYWORD_ONLY, default=None, annotation=annotation)
 
@@ -58,56 +65,33 @@ class ConfigOptions:
         kinds = {str if get_origin(hint) in (tuple, Literal) else hint for hint in hints}
         return kinds.pop() if len(kinds) == 1 else str
 
-    def help(self, name: str) -> str:
-        """The name of the option's first field and the comment beside it, and the full names of all its fields."""
-        paths = list(dict.fromkeys(self._paths(name)))
-        field = paths[0].rpartition(".")[2]
-        owner, _ = next(_fields_at(paths[0], self.configs))
-        comment = field_comments(owner).get(field, "").strip("….; ")
-        title = "" if comment and field.replace("_", "-") == name else field.replace("_", " ")
-        text = ": ".join(filter(None, (title, comment)))
-        return f"{text[:1].upper()}{text[1:]}. [{', '.join(paths)}]"
-
     def _paths(self, name: str) -> Iterator[str]:
-        return (path for alternative in self.names[name] for path in alternative.split("+"))
+        return (path for alternative in self.names[name].names for path in alternative.split("+"))
 
     def _fields(self, name: str) -> list[tuple[type, Any]]:
         return [entry for path in self._paths(name) for entry in _fields_at(path, self.configs)]
 
 
-def _with_help(options: ConfigOptions) -> type[TyperCommand]:
-    class Command(TyperCommand):
-        """A command whose help texts are read from the source of the configuration only when help is asked for."""
+def _sectioned(sections: Mapping[str, Iterable[str]]) -> type[TyperCommand]:
+    titles = {name: title for title, names in sections.items() for name in names}
 
-        def format_help(self, ctx: Any, formatter: Any) -> None:
-            for parameter in self.params:
-                if (name := parameter.name.replace("_", "-")) in options.names:
-                    parameter.help = options.help(name)
-            super().format_help(ctx, formatter)
+    class Command(TyperCommand):
+        """A command whose help shows its options section by section."""
+
+        def format_options(self, ctx: Any, formatter: Any) -> None:
+            """The arguments, the sections, then the options of no section."""
+            records: dict[str, list[tuple[str, str]]] = {"Arguments": [], **{title: [] for title in sections}}
+            for parameter in self.get_params(ctx):
+                if record := parameter.get_help_record(ctx):
+                    title = titles.get(parameter.name.replace("_", "-"), "Options")
+                    is_argument = parameter.param_type_name == "argument"
+                    records.setdefault("Arguments" if is_argument else title, []).append(record)
+            for title, rows in records.items():
+                if rows:
+                    with formatter.section(title):
+                        formatter.write_dl(rows)
 
     return Command
-
-
-@cache
-def field_comments(config: type) -> dict[str, str]:
-    """The comment above and beside each field of a dataclass, read from its source."""
-    import ast
-    import re
-
-    comments = {}
-    for parent in filter(is_dataclass, reversed(config.__mro__)):
-        source = inspect.getsource(parent)
-        lines = source.split("\n")
-        for item in ast.parse(source).body[0].body:
-            if isinstance(item, ast.AnnAssign):
-                beside = re.search(r"  # (.*)$", lines[item.end_lineno - 1])
-                above, row = [], item.lineno - 2
-                while lines[row].strip().startswith("# "):
-                    above.insert(0, lines[row].strip()[2:])
-                    row -= 1
-                text = " ".join([*above, *([beside[1]] if beside else [])])
-                comments[item.target.id] = re.sub(r"\btype: ignore\S*( # )?", "", text).strip()
-    return comments
 
 
 def _fields_at(path: str, configs: Iterable[type]) -> Iterator[tuple[type, Any]]:

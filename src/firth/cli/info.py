@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import shutil
+import textwrap
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
@@ -33,29 +35,24 @@ def presets(
     if as_json:
         print_json(rows)
         return
-    indent = max(map(len, PRESETS)) + 2
     for row in rows:
         sizes = " · ".join(_format_size(size, row["default"]) for size in row["sizes"])
-        lines = [row["model"], f"{row['paper']} · data: {row['data']}", f"sizes: {sizes}"]
-        print(f"{row['preset']:<{indent}}" + f"\n{' ' * indent}".join(lines))
-    print("\n* default size; firth train PRESET:SIZE trains another; firth presets PRESET prints all settings")
+        print(row["preset"])
+        for line in (row["model"], f"{row['paper']} · data: {row['data']}", f"sizes: {sizes}"):
+            text = textwrap.fill(line, _width(), initial_indent="    ", subsequent_indent="      ")
+            print(text.replace("\N{NO-BREAK SPACE}", " "))
+    print("\n* default size; firth train PRESET:SIZE trains another; firth presets PRESET prints its settings")
 
 
 def _describe(name: str, preset: Preset) -> dict[str, Any]:
+    from firth.presets.parameter_counts import PARAMETERS
+
     sizes = [
-        {"size": size, "parameters": _parameters(config), "budget": _budget(config)}
+        {"size": size, "parameters": PARAMETERS.get(f"{name}:{size}"), "budget": _budget(config)}
         for size, config in preset.sizes.items()
     ]
     return {"preset": name, "model": preset.summary, "paper": preset.paper, "data": preset.takes,
             "default": preset.default, "sizes": sizes}  # fmt: skip
-
-
-def _parameters(config: System) -> int | None:
-    """The number of parameters; None where it depends on the text."""
-    from firth import presets
-
-    count = getattr(presets, "parameter_count", None)
-    return count(config) if count else None
 
 
 def _budget(config: System) -> str:
@@ -65,9 +62,20 @@ def _budget(config: System) -> str:
 
 
 def _format_size(size: dict[str, Any], default: str) -> str:
-    count = "" if size["parameters"] is None else f"{size['parameters'] / 1e6:,.3g}M"
+    count = "" if size["parameters"] is None else _format_count(size["parameters"])
     details = ", ".join(filter(None, (count, size["budget"])))
-    return f"{size['size']}{'*' * (size['size'] == default)}{f' ({details})' if details else ''}"
+    text = f"{size['size']}{'*' * (size['size'] == default)}{f' ({details})' if details else ''}"
+    return text.replace(" ", "\N{NO-BREAK SPACE}")  # a size stays on one line
+
+
+def _format_count(count: int) -> str:
+    """Three digits, in millions or billions."""
+    number, unit = (count / 1e9, "B") if count >= 1e9 else (count / 1e6, "M")
+    return f"{number:.3g} {unit}"
+
+
+def _width() -> int:
+    return min(100, shutil.get_terminal_size().columns - 1)
 
 
 def info(run: RUN, as_json: JSON = False) -> None:

@@ -13,7 +13,7 @@ import typer
 
 from firth.cli.config_options import ConfigOptions
 from firth.cli.console import print_json
-from firth.ladder.settings import SHORT, Settings
+from firth.ladder.settings import SECTIONS, Settings
 
 if TYPE_CHECKING:
     from firth.runs.ladder_folder import Ladder, Row
@@ -22,7 +22,7 @@ _FILE_WIDTH = 130  # columns of a table that does not go to a terminal
 _MIN_SAMPLE = 12  # columns; a narrower sample is left out
 
 
-@ConfigOptions({name: (path,) for name, path in SHORT.items()}, (Settings,)).add_to
+@ConfigOptions(SECTIONS, (Settings,)).add_to
 def ladder(
     values: dict[str, str],
     out: Annotated[Path | None, typer.Option(help="The folder; runs/ladder. A stopped ladder is resumed.")] = None,

@@ -20,7 +20,6 @@ class LazyGroup(TyperGroup):
     """A group whose commands are in a table."""
 
     sections: ClassVar[Sections] = {}
-    moved: ClassVar[Mapping[str, str]] = {}  # commands of earlier versions -> what to type now
 
     @property
     def table(self) -> dict[str, tuple[str, str]]:
@@ -33,8 +32,6 @@ class LazyGroup(TyperGroup):
 
     def get_command(self, ctx: Any, cmd_name: str) -> Any:
         """One command, its module imported now."""
-        if cmd_name in self.moved:
-            raise FirthError(f"unknown verb {cmd_name!r}", do=f"type firth {self.moved[cmd_name]}")
         if cmd_name not in self.table:
             raise unknown("verb", cmd_name, self.table)
         module, _, name = self.table[cmd_name][0].partition(".")
@@ -55,9 +52,9 @@ class LazyGroup(TyperGroup):
                 formatter.write_dl([(name, help_text) for name, (_, help_text) in commands.items()])
 
 
-def lazy_group(help_text: str, sections: Sections, moved: Mapping[str, str] | None = None) -> typer.Typer:
+def lazy_group(help_text: str, sections: Sections) -> typer.Typer:
     """A Typer application of these commands."""
-    kind = type("Commands", (LazyGroup,), {"sections": sections, "moved": moved or {}})
+    kind = type("Commands", (LazyGroup,), {"sections": sections})
     app = typer.Typer(
         cls=kind,
         help=help_text,
@@ -194,20 +191,9 @@ SECTIONS = {
         "vectors": ("main.vectors", "Word vectors: neighbours, analogies, evaluation, maps, search, alignment."),
     },
 }
-# Verbs of earlier versions, and what to type now.
-MOVED = {
-    "text": "corpus",
-    "company": "corpus concordance, or firth corpus collocations",
-    "rank": "lm rank",
-    "correct": "lm correct",
-    "authors": "lm authorship",
-    "surprise": "lm surprisal",
-    "shots": "lm few-shot",
-    "probe": "lm prompts",
-}
 
 
-app = lazy_group("Train, evaluate, compare and use language models of every era, on your own text.", SECTIONS, MOVED)
+app = lazy_group("Train, evaluate, compare and use language models of every era, on your own text.", SECTIONS)
 
 
 @app.callback()

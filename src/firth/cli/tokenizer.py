@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -11,6 +12,7 @@ from firth.cli.config_options import ConfigOptions
 from firth.cli.console import print_json, read_inputs, require_writable
 from firth.cli.options import ENCODING, ENCODING_ERRORS, JSON, SETTINGS, TEXT, choice
 from firth.config import core, schema
+from firth.config.short_names import SHORT_NAMES, ShortName
 from firth.errors import FirthError
 from firth.tokenizers.formats import FORMATS
 
@@ -22,17 +24,19 @@ app = typer.Typer(
 )
 TOKENIZER = Annotated[Path, typer.Argument(metavar="TOKENIZER", help="A tokenizer.json, or a run folder.")]
 OUT_FILE = Annotated[Path, typer.Argument(metavar="OUT.json", help="The tokenizer.json to write.")]
-_FIELDS = {
-    "model": ("model",),
-    "vocab-size": ("vocabulary_size",),
-    "min-count": ("min_count",),
-    "unicode-form": ("unicode_form",),
-    "lowercase": ("lowercase",),
-    "split": ("split",),
+_SHORT = {
+    "Tokenizer": {
+        "model": replace(SHORT_NAMES["tokenizer"], names=("model",)),
+        "vocab-size": replace(SHORT_NAMES["vocab-size"], names=("vocabulary_size",)),
+        "min-count": replace(SHORT_NAMES["min-count"], names=("min_count",)),
+        "unicode-form": ShortName("Unicode normalisation before anything else.", ("unicode_form",)),
+        "lowercase": replace(SHORT_NAMES["lowercase"], names=("lowercase",)),
+        "split": ShortName("Pre-tokenisation: words and punctuation, whitespace, or tabs.", ("split",)),
+    }
 }
 
 
-@ConfigOptions(_FIELDS, (schema.Tokenizer,)).add_to
+@ConfigOptions(_SHORT, (schema.Tokenizer,)).add_to
 def train(
     out: OUT_FILE,
     values: dict[str, str],
@@ -47,7 +51,7 @@ def train(
     from firth.runs import atomic_files
     from firth.tokenizers.tokenizer import Tokenizer
 
-    fields = [f"{_FIELDS[name][0]}={value}" for name, value in values.items()]
+    fields = [f"{_SHORT['Tokenizer'][name].names[0]}={value}" for name, value in values.items()]
     config = core.override(schema.Tokenizer(), [*fields, *(settings or [])])
     data = core.override(schema.Text(), [f"text={text}", f"encoding={encoding}", f"encoding_errors={encoding_errors}"])
     require_writable(out)

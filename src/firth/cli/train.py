@@ -15,6 +15,7 @@ from firth.cli.config_options import ConfigOptions
 from firth.cli.console import print_json
 from firth.cli.options import QUIET, SETTINGS
 from firth.config import schema
+from firth.config.short_names import SECTIONS
 from firth.errors import FirthError
 from firth.metrics.score import parse_signature
 from firth.presets import PRESETS
@@ -24,7 +25,7 @@ if TYPE_CHECKING:
     from firth.training.planner import Plan
 
 
-@ConfigOptions(api.SHORT_NAMES, get_args(schema.System)).add_to
+@ConfigOptions(SECTIONS, get_args(schema.System)).add_to
 def train(
     what: Annotated[str, typer.Argument(metavar="PRESET|RECIPE.toml|RUN", help="What to train, or the run to resume.")],
     values: dict[str, str],

@@ -307,7 +307,6 @@ TENSORS = [  # in this order, each applied once to a whole name; none matches a 
     (r"(blocks\.\d+\.(?:attention|cross_attention|feedforward))\.after\.", r"\1.sandwich_norm."),
     (r"(blocks\.\d+\.(?:attention|cross_attention|feedforward))\.sum\.", r"\1.post_norm."),
     (r"(blocks\.\d+\.feedforward)\.inner\.input\.", r"\1.sublayer.up_proj."),
-    (r"(blocks\.\d+\.feedforward)\.inner\.gate\.", r"\1.sublayer.gate_proj."),
     (r"(blocks\.\d+\.feedforward)\.inner\.output\.", r"\1.sublayer.down_proj."),
     (
         r"(blocks\.\d+\.(?:attention|cross_attention))\.inner\.central\.inputs\.",
@@ -349,8 +348,17 @@ def rename(values: Mapping[str, Any], table: Mapping[str, str]) -> dict[str, Any
     return {table.get(key, key) if table.get(key, key) not in values else key: value for key, value in values.items()}
 
 
-def tensor_name(name: str) -> str:
-    """Today's name of a tensor."""
+def rename_tensors(tensors: Mapping[str, Any]) -> dict[str, Any]:
+    """The same tensors under today's names."""
+    names = {name: name for name in tensors}
+    for name in tensors:  # of gated feed-forward layers the gate was called input, and what it multiplies, gate
+        if ".feedforward.inner.gate." in name:
+            names[name] = name.replace(".inner.gate.", ".sublayer.up_proj.")
+            names[name.replace(".inner.gate.", ".inner.input.")] = name.replace(".inner.gate.", ".sublayer.gate_proj.")
+    return {_tensor_name(names[name]): tensor for name, tensor in tensors.items()}
+
+
+def _tensor_name(name: str) -> str:
     for pattern, replacement in TENSORS:
         name = re.sub(pattern, replacement, name)
     return name

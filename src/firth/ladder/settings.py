@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Literal
 
 from firth.config import schema
 from firth.config.core import bounded, merge, override
+from firth.config.short_names import SHORT_NAMES, ShortName
 from firth.errors import FirthError, unknown
 from firth.ladder.rungs import DEFAULT_RUNGS, validate_rungs
 from firth.runs.progress import parse_budget
@@ -30,18 +31,27 @@ class Settings:
     seed: int = bounded(1, least=0, most=2**63 - 1)
 
 
-# Command-line flags and arguments of `firth.run_ladder`.
-SHORT = {
-    "text": "data.text",
-    "valid": "data.valid",
-    "test": "data.test",
-    "document": "data.document",
-    "encoding": "data.encoding",
-    "encoding-errors": "data.encoding_errors",
-    "tokenizer": "tokenizer",
-    "vocab-size": "vocabulary_size",
-    **{name: name for name in ("lowercase", "split", "rungs", "budget", "precision", "threads", "seed")},
+def _same(name: str, path: str = "") -> ShortName:
+    """The help of `firth train` for a setting that stands here under `path`."""
+    return replace(SHORT_NAMES[name], names=(path or name,))
+
+
+# Command-line flags and arguments of `firth.run_ladder`, in the sections of the help.
+SECTIONS = {
+    "Data": {name: SHORT_NAMES[name] for name in ("text", "valid", "test", "document", "encoding", "encoding-errors")},
+    "Tokenizer": {
+        "tokenizer": ShortName("Kind of tokenizer; auto: byte-bpe, or char for very little text.", ("tokenizer",)),
+        "vocab-size": ShortName("Vocabulary size; 0: by the size of the text.", ("vocabulary_size",)),
+        "lowercase": _same("lowercase"),
+        "split": ShortName("Pre-tokenisation; whitespace: for text that is tokenised already.", ("split",)),
+    },
+    "Ladder": {
+        "rungs": ShortName("The models to train, from n-gram to Transformer.", ("rungs",)),
+        "budget": ShortName("Time for all rungs together, or steps or epochs of each network.", ("budget",), "TIME"),
+        **{name: _same(name) for name in ("precision", "threads", "seed")},
+    },
 }
+SHORT = {name: entry.names[0] for section in SECTIONS.values() for name, entry in section.items()}
 
 
 def parse_settings(arguments: Mapping[str, str]) -> Settings:

@@ -22,8 +22,8 @@ ACTIVATIONS: dict[str, Callable[[Tensor], Tensor]] = {
 
 
 class FeedForward(nn.Module):
-    """Two linear layers with an activation between; gated: the activation is multiplied by a third projection (GLU;
-    Shazeer 2020)."""
+    """Two linear layers with an activation between; gated: the activation is of a third projection, the gate, by which
+    the first is multiplied (GLU; Shazeer 2020)."""
 
     def __init__(self, config: Transformer):
         super().__init__()
@@ -46,6 +46,7 @@ class FeedForward(nn.Module):
 
     def compute(self, x: Tensor) -> Tensor:
         """The same for all tokens at once."""
-        hidden = self.activation(self.up_proj(x))
-        output: Tensor = self.down_proj(hidden if self.gate_proj is None else hidden * self.gate_proj(x))
+        hidden = self.up_proj(x)
+        hidden = self.activation(hidden) if self.gate_proj is None else self.activation(self.gate_proj(x)) * hidden
+        output: Tensor = self.down_proj(hidden)
         return output

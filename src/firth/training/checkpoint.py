@@ -79,8 +79,7 @@ def tensor_bytes(tensors: Mapping[str, Tensor], metadata: Mapping[str, Any] | No
 
 def read_tensors(path: Path) -> dict[str, Tensor]:
     """The tensors of a safetensors file."""
-    tensors = safetensors.torch.load(path.read_bytes())
-    return {migrations.tensor_name(name): tensor for name, tensor in tensors.items()}
+    return migrations.rename_tensors(safetensors.torch.load(path.read_bytes()))
 
 
 def save_model(path: Path, system: nn.Module, metadata: Mapping[str, Any]) -> None:

@@ -79,7 +79,7 @@ def _attention(ours: str, theirs: str, name: str) -> list[Conversion]:
 
 
 def _feedforward(ours: str, theirs: str, gated: bool) -> list[Conversion]:
-    inputs = {"up_proj": "wi_0", "gate_proj": "wi_1"} if gated else {"up_proj": "wi"}
+    inputs = {"gate_proj": "wi_0", "up_proj": "wi_1"} if gated else {"up_proj": "wi"}
     conversions = layer(f"{ours}.pre_norm", f"{theirs}.layer_norm", bias=False)
     for our_name, their_name in (inputs | {"down_proj": "wo"}).items():
         conversions += layer(f"{ours}.sublayer.{our_name}", f"{theirs}.DenseReluDense.{their_name}", bias=False)

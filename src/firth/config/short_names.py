@@ -1,0 +1,95 @@
+"""Short names of common settings: flags of the command line (`--lr`) and arguments of `firth.train` (`lr=`).
+
+Where families name a setting differently, the first name that a configuration has is used; names joined by + are set
+together.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True)
+class ShortName:
+    """A setting's line in the help, its full names, and what the help calls its value if not by its type."""
+
+    help: str
+    names: tuple[str, ...]
+    metavar: str = ""
+
+
+def _short(help_text: str, *names: str, metavar: str = "") -> ShortName:
+    return ShortName(help_text, names, metavar)
+
+
+def _stack(help_text: str, field: str, *others: str) -> ShortName:
+    """A field of the backbone; of an encoder-decoder, of both sides."""
+    both = f"backbone.encoder.{field}+backbone.decoder.{field}"
+    return ShortName(help_text, (f"backbone.{field}", *others, both))
+
+
+# title of a section of the help -> short names
+SECTIONS: Mapping[str, Mapping[str, ShortName]] = {
+    "Data": {
+        "text": _short("Training text: files, folders, built-in names, or - for standard input.", "data.text"),
+        "valid": _short("Validation text; without it, a fraction of the documents.", "data.valid"),
+        "test": _short("Test text; without it, a fraction of the documents.", "data.test"),
+        "source": _short("Source texts, one a line (sequence to sequence).", "data.source"),
+        "target": _short("Target texts: line n belongs to line n of --source.", "data.target"),
+        "valid-source": _short("Source texts of the validation split.", "data.valid_source"),
+        "valid-target": _short("Target texts of the validation split.", "data.valid_target"),
+        "test-source": _short("Source texts of the test split.", "data.test_source"),
+        "test-target": _short("Target texts of the test split.", "data.test_target"),
+        "document": _short(
+            "What a document is; auto: each file of a folder, each paragraph of a file.", "data.document"
+        ),
+        "encoding": _short("Character encoding of the text.", "data.encoding", metavar="NAME"),
+        "encoding-errors": _short("What to do with undecodable bytes.", "data.encoding_errors"),
+    },
+    "Tokenizer": {
+        "tokenizer": _short("Kind of tokenizer.", "tokenizer.model"),
+        "vocab-size": _short("Vocabulary size, special tokens included.", "tokenizer.vocabulary_size"),
+        "lowercase": _short("Lowercase the text; turkish: I becomes ı, and İ becomes i.", "tokenizer.lowercase"),
+        "min-count": _short("Words or characters that are rarer are out of vocabulary.", "tokenizer.min_count"),
+    },
+    "Model": {
+        "width": _stack("Hidden size; of word vectors, their dimension.", "width", "method.width"),
+        "depth": _stack("Number of layers.", "depth"),
+        "dropout": _stack("Dropout after each layer.", "dropout"),
+        "order": _short("Order of an n-gram model.", "method.order"),
+        "smoothing": _short("Smoothing of counts (n-gram models, word alignment).", "method.smoothing"),
+        "window": _short("Context words on each side (word vectors).", "method.window"),
+        "negatives": _short("Negative samples for each context word (negative sampling).", "method.negatives"),
+        "phrases": _short("Passes that join frequent word pairs into phrases; 0: none.", "phrases.passes"),
+        "word-ngrams": _short("Longest word n-gram of the fastText classifier.", "method.word_ngrams"),
+        "label-smoothing": _short(
+            "Label smoothing: probability given to all other tokens.", "objective.label_smoothing"
+        ),
+        "noise": _short("Denoising corruptions (BART, T5), in this order.", "objective.noise"),
+        "init-from": _short("A pre-trained run to fine-tune: its tokenizer and weights.", "init_from", metavar="RUN"),
+        "teacher": _short("The masked language model to distil: a run folder.", "objective.teacher", metavar="RUN"),
+        "pretrained-vectors": _short(
+            "Word vectors that initialise the embeddings: a file or a run.",
+            "input.pretrained_vectors",
+            metavar="FILE|RUN",
+        ),
+    },
+    "Training": {
+        "budget": _short(
+            'How long to train: 90s, 2m, 1.5h, "500 steps" or "13 epochs".', "train.budget", metavar="TIME"
+        ),
+        "epochs": _short("Passes over the data (word vectors, fastText, alignment).", "train.epochs"),
+        "batch-size": _short("Rows of a batch.", "batching.batch_size"),
+        "max-length": _short("Tokens of a row; of labelled texts, at most.", "batching.length"),
+        "lr": _short("Peak learning rate.", "train.optimizer.learning_rate", "method.learning_rate"),
+        "patience": _short("Early stopping: evaluations in a row without improvement; 0: never.", "train.patience"),
+        "precision": _short("bf16: mixed precision.", "train.precision"),
+        "threads": _short("Number of threads; 0: all cores.", "train.threads"),
+        "deterministic": _short(
+            "Update word vectors in one thread: the same seed gives the same bytes.", "train.deterministic"
+        ),
+        "seed": _short("Random seed: splits, initialisation, order, dropout.", "seed"),
+    },
+}
+SHORT_NAMES: Mapping[str, ShortName] = {name: entry for section in SECTIONS.values() for name, entry in section.items()}
