@@ -64,7 +64,7 @@ def test_the_whole_model_has_the_loss_and_gradients_of_plain_torch(tied, table_w
     weight = torch.randint(2, (ROWS, TIME)).float()
     batch = Batch({"text": Tokens(ids, torch.ones(ROWS, TIME))}, {"text": Target(values, weight)})
     encoded = backbone(embed(batch.streams["text"]), batch.streams["text"])
-    system = SimpleNamespace(encode=lambda *_: encoded, head=head, embedding_weight=embed.weight)
+    system = SimpleNamespace(encode=lambda *_: encoded, lm_head=head, embedding_weight=embed.weight)
     (term,), _ = CausalLM(schema.Neural(), 6).terms(system, batch, None)
     loss = term.sum / term.count
     loss.backward()
