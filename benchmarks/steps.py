@@ -80,7 +80,7 @@ def our_steps(system: nn.Module, train: schema.Train, batches: FixedBatches, set
     folder = Path(tempfile.mkdtemp())
     atexit.register(shutil.rmtree, folder, ignore_errors=True)
     metadata = {"config": ""}
-    task = TrainingTask(system, train, 10**9, batches, _no_evaluation, folder, metadata, 1, distributed, Quiet())
+    task = TrainingTask(system, train, StepClock(train, 10**9), batches, _no_evaluation, folder, metadata, 1, distributed, Quiet())
     trainer = Trainer(task)
     trainer.start()
     atexit.register(trainer.close)

@@ -14,7 +14,8 @@ from firth.config.short_names import SHORT_NAMES
 from firth.errors import FirthError, unknown
 from firth.families import FAMILIES
 from firth.presets import preset as find_preset
-from firth.runs.progress import Progress, Style, parse_budget, progress
+from firth.runs.budget import parse_budget
+from firth.runs.progress import Progress, Style, progress
 from firth.runs.run_folder import Run, free_folder
 
 if TYPE_CHECKING:
@@ -111,7 +112,7 @@ def train_config(named: NamedConfig, out: Path | str | None = None, style: Style
     request = _make_request(named.name, _resolve_paths(named.config), run, style)
     if not run.exists:
         _require_unused(run.path)
-        return family(request.config).fit(request)
+        return _fit(request)
     if run.record.request_digest != request.request_digest:
         raise FirthError(
             "another run is in this folder",
@@ -124,7 +125,14 @@ def train_config(named: NamedConfig, out: Path | str | None = None, style: Style
 def resume(path: Path | str, *, progress: Style | Progress = "quiet") -> Model:
     """Continue an interrupted run to its end."""
     run = Run.open(path)
-    return family(run.record.config).fit(_make_request(run.record.preset, run.record.config, run, progress))
+    return _fit(_make_request(run.record.preset, run.record.config, run, progress))
+
+
+def _fit(request: Any) -> Model:
+    try:
+        return family(request.config).fit(request)
+    finally:
+        request.progress.stop()
 
 
 def load(path: Path | str, *, weights: str = "float32") -> Model:

@@ -18,6 +18,7 @@ from firth.models.build import build
 from firth.runs import checkpoints
 from firth.runs.progress import Quiet
 from firth.tokenizers.special_tokens import SpecialTokens
+from firth.training.clock import StepClock
 from firth.training.device import Distributed, training_environment
 from firth.training.loop import Evaluation, Trainer, TrainingTask, train
 from firth.types import Cursor
@@ -55,7 +56,7 @@ def make_task(folder, *settings, evaluate=None, system=None, progress=None):
     return TrainingTask(
         system or build(config, 40),
         config.train,
-        steps,
+        StepClock(config.train, steps),
         batches,
         evaluate,
         folder,

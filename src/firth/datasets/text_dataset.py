@@ -7,6 +7,7 @@ import json
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import cached_property
+from itertools import islice
 from pathlib import Path
 
 import numpy as np
@@ -82,14 +83,19 @@ class Documents:
     total: int = 0
     fractions: tuple[float, float] = (0.0, 0.0)
     seed: int = 0
+    every: int = 1  # a sample: one of so many documents
 
     @cached_property
     def key(self) -> str:
         """A digest of content and split, the same on every machine."""
         parts = [self.source.fingerprint(), self.split, self.total, self.fractions, self.seed]
-        return atomic_files.digest(json.dumps(parts).encode())
+        sample = [self.every] if self.every > 1 else []
+        return atomic_files.digest(json.dumps([*parts, *sample]).encode())
 
     def __iter__(self) -> Iterator[str]:
+        return islice(self._all(), 0, None, self.every)
+
+    def _all(self) -> Iterator[str]:
         if not any(self.fractions):
             yield from self.source
             return

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
-from functools import cached_property
 
 import torch
 
@@ -19,6 +18,7 @@ from firth.families.distillation import attach_teacher, initialise_student, teac
 from firth.families.initialisation import initial_tokenizers, initialise_weights
 from firth.families.pass_training import require_trained
 from firth.families.pretrained_embeddings import load_pretrained_vectors
+from firth.families.validation import FinalScores, Validation, seconds_per_batch
 from firth.models.build import System, build
 from firth.nn.linear import quantize_weights
 from firth.pipelines.causal_lm import make_causal_lm
@@ -33,16 +33,17 @@ from firth.pipelines.permutation_lm import PermutationLM
 from firth.pipelines.translate import TranslationModel
 from firth.report.run_page import write_report
 from firth.runs import checkpoints
-from firth.runs.progress import parse_budget
+from firth.runs.budget import Budget, parse_budget
 from firth.runs.run_folder import Record, Run, TrainRequest
 from firth.runs.weights import read_metadata
 from firth.tokenizers.tokenizer import Tokenizer
 from firth.training.checkpoint import TrainerState, load_model
-from firth.training.device import Distributed, has_bf16, machine_info, training_environment
+from firth.training.clock import EVALUATIONS, MAX_EVALUATION, Clock, StepClock, TimeClock
+from firth.training.device import Distributed, has_bf16, idle_cores, machine_info, training_environment
 from firth.training.flops import estimate_timing, is_large, meta_system
-from firth.training.loop import Evaluation, TrainingTask, train
-from firth.training.planner import Plan, StepTiming, make_plan, measure_timing, needs_timing, resolve
-from firth.types import Cursor, Term, derive_seed
+from firth.training.loop import TrainingTask, train
+from firth.training.planner import Plan, StepTiming, make_plan, measure_timing, resolve
+from firth.types import Cursor, derive_seed
 
 Model = LanguageModel | MaskedLM | BaseClassifier | SentenceEncoder
 # The pipeline of a trained network, by its objective.
@@ -58,6 +59,10 @@ MODELS = {
     schema.Supervised: make_classifier,
     schema.Contrastive: SentenceEncoder,
 }
+
+
+ENDLESS = 1 << 40  # steps
+_FEW_STEPS = 50
 
 
 @dataclass(frozen=True)
@@ -78,11 +83,18 @@ class Prepared:
         """Batches of a split as configured, in sequences of the full length."""
         return self._make_batches(self.config.batching, name, self.config.seed)
 
-    def curriculum_batches(self, steps: int) -> Batches:
-        """Batches for so many training steps, with a length curriculum if one is configured."""
+    @property
+    def stages(self) -> int:
+        """The stages of the length curriculum; 1 if none is configured."""
+        return len(stage_configs(self.config.batching)) if self.config.batching.length_curriculum else 1
+
+    def curriculum_batches(self, budget: Budget) -> Batches:
+        """Batches for training, with a length curriculum if one is configured."""
         config = self.config
-        if not config.batching.length_curriculum:
+        if self.stages == 1:
             return self.batches("train")
+        # how long a stage takes is decided by the clock if the budget is a time
+        steps = int(budget.amount) if budget.unit == "steps" else ENDLESS
         stages = stage_configs(config.batching)
         seeds = [derive_seed(config.seed, "stage", index) for index in range(len(stages))]
         batches = [self._make_batches(stage, "train", seed) for stage, seed in zip(stages, seeds, strict=True)]
@@ -96,18 +108,19 @@ class Prepared:
 
 def fit(request: TrainRequest) -> Model:
     """Train in the run folder, from its newest checkpoint if any; then score the test split and write the report."""
-    with training_environment(request.config.train) as distributed:
+    with training_environment(request.config.train, _free_threads(request)) as distributed:
         lock = request.run.lock() if distributed.is_main_process else None
         try:
-            _fit(request, distributed)
+            final = _fit(request, distributed)
         finally:
             if lock is not None:
                 lock.close()
         distributed.barrier()
-        return _finish(request, distributed)
+        return _finish(request, distributed, final)
 
 
-def _fit(request: TrainRequest, distributed: Distributed) -> None:
+def _fit(request: TrainRequest, distributed: Distributed) -> FinalScores | None:
+    """Train; with a time budget, returns what there is time to score."""
     run = request.run
     if run.exists and not run.record.data["splits"]:
         do = f"continue it in a new run: firth train {run.path} --init-from {run.path} --text FILE"
@@ -123,23 +136,36 @@ def _fit(request: TrainRequest, distributed: Distributed) -> None:
     distributed.barrier()
     metadata = {"config": run.config_digest(), "tokenizers": dict(run.record.tokenizers)}
     config = prepared.config.train
-    steps = int(parse_budget(config.budget).amount)
-    batches = prepared.curriculum_batches(steps)
+    budget = parse_budget(config.budget)
+    batches = prepared.curriculum_batches(budget)
     _check_batch_size(prepared.config.batching, batches, distributed)
-    train(
-        TrainingTask(
-            prepared.system,
-            config,
-            steps,
-            batches,
-            Validation(prepared, run),
-            run.path,
-            metadata,
-            prepared.config.seed,
-            distributed,
-            request.progress,
-        )
+    make_model = MODELS[type(prepared.config.objective)]
+    model = make_model(run, prepared.tokenizer, prepared.system)
+    final = None
+    clock: Clock = StepClock(config, int(budget.amount))
+    if budget.unit == "seconds":
+        tokens = len(prepared.splits["test"].ids) if "test" in prepared.splits else 0
+        clock = TimeClock(config, budget.amount)
+        final = FinalScores(model, budget.amount, tokens)
+        clock.reserve = final.reserve
+    valid = prepared.batches("valid")
+    validation = Validation(prepared.system, valid, config.eval_batches, config.best_by, model, final)
+    task = TrainingTask(
+        prepared.system,
+        config,
+        clock,
+        batches,
+        validation,
+        run.path,
+        metadata,
+        prepared.config.seed,
+        distributed,
+        request.progress,
+        prepared.stages,
     )
+    state = train(task)
+    _warn_of_few_steps(request, state.step)
+    return final
 
 
 def estimate(request: TrainRequest) -> Plan:
@@ -165,19 +191,18 @@ def _begin(request: TrainRequest, run: Run) -> Prepared:
         request.progress.say("note: this CPU has no bf16 instructions, so bf16 is emulated and slower than float32")
     for name, tokenizer in prepared.tokenizers.items():
         run.write_tokenizer(name, tokenizer)
-    timing = _timing(prepared) if needs_timing(request.config.train) else None
-    config = replace(request.config, train=resolve(request.config.train, prepared.batches("train"), timing))
+    config = replace(request.config, train=_resolve(request.config.train, prepared))
     data = {
         "splits": {name: split.key for name, split in prepared.splits.items()},
         "byte_counts": list(prepared.splits["train"].tally.histogram),
-        "steps": int(parse_budget(config.train.budget).amount),
+        **_steps(config.train),
         **prepared.splits["train"].metadata,
         **(teacher_metadata(config.objective) if isinstance(config.objective, schema.Distillation) else {}),
     }
     hashes = {name: tokenizer.hash for name, tokenizer in prepared.tokenizers.items()}
     run.write_record(Record(request.preset, request.request_digest, config, hashes, data, machine_info()))
     count = sum(parameter.numel() for parameter in prepared.system.parameters())
-    request.progress.say(f"{count:,} parameters, {config.train.budget}")
+    request.progress.say(f"{count:,} parameters; the budget of {config.train.budget} begins")
     return replace(prepared, config=config)
 
 
@@ -220,6 +245,47 @@ def _initialise(prepared: Prepared, run: Run | None, say: Callable[[str], None])
 def _sizes(tokenizers: Tokenizers, splits: dict[str, Split]) -> tuple[int, int, int]:
     """The sizes that depend on the data: of the vocabulary, the labels and the source vocabulary."""
     return vocab_size(tokenizers), len(splits["train"].label_names) or 2, source_vocab_size(tokenizers)
+
+
+def _steps(config: schema.Train) -> dict[str, int]:
+    """The number of steps of a budget in steps, for the record."""
+    budget = parse_budget(config.budget)
+    return {"steps": int(budget.amount)} if budget.unit == "steps" else {}
+
+
+def _resolve(config: schema.Train, prepared: Prepared) -> schema.Train:
+    """What is decided once: threads; with a time budget, how much validation text is evaluated at a time; else the
+    number of steps and all intervals."""
+    budget = parse_budget(config.budget)
+    if budget.unit != "seconds":
+        timing = None if config.checkpoint_every else _timing(prepared)
+        return resolve(config, prepared.batches("train"), timing)
+    config = replace(config, threads=torch.get_num_threads())
+    if config.eval_batches:
+        return config
+    seconds = seconds_per_batch(prepared.system, prepared.batches("valid"))
+    return replace(config, eval_batches=max(1, int(MAX_EVALUATION / EVALUATIONS * budget.amount / seconds)))
+
+
+def _free_threads(request: TrainRequest) -> int:
+    """With a time budget and cores busy elsewhere, fewer threads: several that wait for each other are slower than one.
+    A budget in steps has the same number always, since the bytes of its result depend on it."""
+    cores = torch.get_num_threads()
+    config = request.config.train
+    if request.run.exists or config.threads or parse_budget(config.budget).unit != "seconds":
+        return 0
+    free = min(cores, max(1, round(idle_cores())))
+    if free < cores:
+        text = f"{cores - free} of {cores} cores are busy with other work: training with {free}; --threads sets another"
+        request.progress.say(f"note: {text}")
+    return free
+
+
+def _warn_of_few_steps(request: TrainRequest, steps: int) -> None:
+    if steps < _FEW_STEPS:
+        budget, preset = request.config.train.budget, request.preset.partition(":")[0]
+        do = f"give it more time (--budget 10m), or take a smaller model ({preset}:tiny)"
+        request.progress.say(f"warning: only {steps} steps in {budget}: the model has hardly learned; {do}")
 
 
 def _timing(prepared: Prepared) -> StepTiming:
@@ -274,49 +340,6 @@ def _check_batch_size(config: schema.Batching, batches: Batches, distributed: Di
             raise FirthError(what)
 
 
-class Validation:
-    """Evaluates on the validation split during training, with the training batch size (faster than one sequence)."""
-
-    def __init__(self, prepared: Prepared, run: Run) -> None:
-        self.system, self.limit = prepared.system, prepared.config.train.eval_batches
-        self.batches, self._prepared, self._run = prepared.batches("valid"), prepared, run
-        self.select_by_metric = prepared.config.train.best_by == "metric"
-        if self.select_by_metric and not hasattr(self.model, "quality"):
-            do = "set train.best_by=loss"
-            raise FirthError("this model has no metric of generated texts", where="train.best_by", do=do)
-
-    @cached_property
-    def model(self) -> Model:
-        """The pipeline of the network in training."""
-        return MODELS[type(self._prepared.config.objective)](self._run, self._prepared.tokenizer, self.system)
-
-    def __call__(self) -> Evaluation:
-        terms = sum_terms(self.system, self.batches, self.limit)
-        loss = sum(term.weight * term.sum / term.count for term in terms.values())
-        metric = terms[self.system.objective.metric]
-        value = self.model.metric_value(metric.sum, metric.count)
-        if self.select_by_metric:
-            quality = self.model.quality()
-            return Evaluation(loss, quality.name, quality.value, self.model.sample(), selection_score=-quality.value)
-        selection_score = metric.sum / metric.count if self.system.objective.nonstationary else None
-        return Evaluation(loss, self.model.metric, value, self.model.sample(), selection_score)
-
-
-@torch.no_grad()
-def sum_terms(system: System, batches: Batches, limit: int = 0) -> dict[str, Term]:
-    """The terms of the loss summed over a split, the state carried from batch to batch."""
-    totals: dict[str, Term] = {}
-    state = None
-    for index, batch in enumerate(batches.evaluation_batches()):
-        if limit and index == limit:
-            break
-        terms, state = system(batch.to("cpu"), None if batch.reset_state else state)
-        for term in terms:
-            before = totals.get(term.name, Term(term.name, 0.0, 0.0))
-            totals[term.name] = replace(term, sum=before.sum + float(term.sum), count=before.count + term.count)
-    return totals
-
-
 def load(run: Run, weights: str = "") -> Model:
     """The trained model of a run; with `weights` its matrices are converted to that format (half, int8)."""
     require_trained(run, "trained weights")
@@ -334,11 +357,16 @@ def load(run: Run, weights: str = "") -> Model:
     return model
 
 
-def _finish(request: TrainRequest, distributed: Distributed) -> Model:
+def _finish(request: TrainRequest, distributed: Distributed, final: FinalScores | None) -> Model:
+    """Score the test split, or as much of it as the budget has time for, and write the report."""
     model = load(request.run)
     if distributed.is_main_process and "test" in request.run.record.data["splits"]:
+        request.progress.stage("scoring the test split")
+        if final is not None:
+            model.sample_every = final.sample_every
         scores = model.evaluate(split="test", cache=request.cache)
         request.run.add_scores([score.to_dict() for score in scores])
     if distributed.is_main_process:
+        request.progress.stage("writing the report")
         write_report(request.run, model.samples(request.config.seed))
     return model

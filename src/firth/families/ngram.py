@@ -24,8 +24,8 @@ from firth.pipelines.language_model import LanguageModel
 from firth.pipelines.ngram_lm import CONTEXT, NgramEngine, sample_texts
 from firth.report.charts import bar_chart
 from firth.report.run_page import write_report
-from firth.runs.progress import Log
 from firth.runs.run_folder import Record, Run, TrainRequest
+from firth.runs.training_log import Log
 from firth.tokenizers.tokenizer import Tokenizer
 
 REPORT_SAMPLES = {"count": 3, "length": 60, "temperature": 0.8}
@@ -93,7 +93,7 @@ def _is_done(run: Run) -> bool:
 
 def _estimate(request: TrainRequest, prepared: Prepared) -> None:
     train, tokenizer, progress = prepared.splits["train"], prepared.tokenizer, request.progress
-    progress.start(1, 0)
+    progress.stage("counting n-grams")
     few = train.starts[: min(3, len(train.starts))]
     for ids, starts in ((train.ids[: few[-1]], few), (train.ids, train.starts)):  # a few first, to compile the kernels
         started = perf_counter()

@@ -34,10 +34,14 @@ class LadderProgress:
             self._printed.add(text)
             self._display.say(text)
 
-    def start(self, total: int, done: int) -> None:
+    def stage(self, text: str) -> None:
+        """What begins now."""
+        self._display.stage(text)
+
+    def start(self, total: float, unit: str) -> None:
         """Start the steps of a rung."""
         self._display = self._new_display()
-        self._display.start(total, done)
+        self._display.start(total, unit)
 
     def step(self, entry: Mapping[str, Any]) -> None:
         """Report a training step of a rung."""

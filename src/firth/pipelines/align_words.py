@@ -87,7 +87,7 @@ class WordAligner(TrainedModel):
 
         Alignment error rate, precision and recall where gold links are known."""
         if text is None:
-            return self.scores(run_examples(self.run, split, seq2seq_dataset.read_pairs))
+            return self.scores(run_examples(self, split, seq2seq_dataset.read_pairs))
         examples = labelled_dataset.read_named(text, self.config.data) if isinstance(text, str) else text
         return self.scores(labelled_dataset.make_split("given", seq2seq_dataset.to_source_target(list(examples))))
 

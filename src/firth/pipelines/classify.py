@@ -86,7 +86,7 @@ class NeuralClassifier(BaseClassifier):
     def samples(self, seed: int) -> list[str]:
         """Held-out examples, their labels and the predicted ones."""
         splits = self.run.record.data["splits"]
-        return self.report_examples(run_examples(self.run, "test" if "test" in splits else "valid"), REPORT_EXAMPLES)
+        return self.report_examples(run_examples(self, "test" if "test" in splits else "valid"), REPORT_EXAMPLES)
 
 
 class TextClassifier(NeuralClassifier):

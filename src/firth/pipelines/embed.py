@@ -95,7 +95,7 @@ class SentenceEncoder(TextModel):
         if plain is not None:
             texts = list(islice(plain, _UNIFORMITY_TEXTS))
             return self._uniformity(texts, split if text is None else "given", plain.key)
-        part = run_examples(self.run, split) if text is None else self._pairs(text)
+        part = run_examples(self, split) if text is None else self._pairs(text)
         if not part.examples or not isinstance(part.examples[0], Pair):
             raise FirthError("no sentence pairs to score", where=part.name, do=_NEEDS_TABLE)
         return self._correlation(part) + self._retrieval(part, cache)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from dataclasses import replace
 from pathlib import Path
 
 from firth.datasets.sources import keep_documents, open_source
@@ -50,8 +51,8 @@ class TextModel(TrainedModel):
             raise FirthError("an imported model has no text of its own", where=self.run.path, do="give it with --text")
         if name not in known:
             raise unknown("split", name, known)
-        own = self.documents(cache)[name]
-        return tokenise_split(cache, name, own.key, own, self.tokenizer, account=True)
+        own = replace(self.documents(cache)[name], every=self.sample_every)
+        return tokenise_split(cache, self.sampled(name), own.key, own, self.tokenizer, account=True)
 
     def _other_text(self, text: str | Iterable[str], cache: Path) -> Split:
         names = str(text).split(",") if isinstance(text, (str, Path)) else (keep_documents(text, cache / "spool"),)

@@ -56,7 +56,7 @@ class BaseClassifier(TrainedModel, ABC):
     ) -> labelled_dataset.Split:
         """Examples to score."""
         if text is None:
-            return run_examples(self.run, split)
+            return run_examples(self, split)
         examples = labelled_dataset.read_named(text, self.config.data) if isinstance(text, str) else text
         return labelled_dataset.make_split("given", examples)
 
@@ -111,9 +111,12 @@ class BaseClassifier(TrainedModel, ABC):
 
 
 def run_examples(
-    run: Run, split: str, read: Callable[[Any, int], dict[str, labelled_dataset.Split]] = labelled_dataset.read
+    model: TrainedModel,
+    split: str,
+    read: Callable[[Any, int], dict[str, labelled_dataset.Split]] = labelled_dataset.read,
 ) -> labelled_dataset.Split:
-    """A split of the examples of a run; refused if they have changed since training."""
+    """A split of the examples of a model's run, or a sample of it; refused if they have changed since training."""
+    run = model.run
     known, config = run.record.data["splits"], run.record.config
     if not known:
         raise FirthError("an imported model has no examples of its own", where=run.path, do="give some with --text")
@@ -123,7 +126,9 @@ def run_examples(
     if examples.key != known[split]:
         what, do = f"the {split} text has changed since this run began", "restore it, or choose another --out"
         raise FirthError(what, where=run.path, do=do)
-    return examples
+    if model.sample_every == 1:
+        return examples
+    return labelled_dataset.make_split(model.sampled(split), examples.examples[:: model.sample_every])
 
 
 def _example_line(example: labelled_dataset.Example, predicted: Sequence[tuple[str, float]]) -> str:

@@ -78,7 +78,7 @@ class TranslationModel(Seq2SeqModel):
         self, text: str | Iterable[Any] | None = None, split: str = "test", cache: Path | None = None
     ) -> list[Score]:
         """Perplexity and accuracy of target tokens, the task's metrics of beam search outputs, alignment error rate."""
-        part = run_examples(self.run, split, read_pairs) if text is None else self._other_pairs(text)
+        part = run_examples(self, split, read_pairs) if text is None else self._other_pairs(text)
         with_characters = bool(self.config.input.character_width or self.config.head.character_width)
         tokens = tokenise_pairs(part, self._tokenizers, cache or default_cache(), with_characters)
         return [*self.perplexity_scores(tokens), *self.generation_scores(part, beam=BEAM), *self._link_scores(part)]
@@ -249,7 +249,7 @@ class TranslationModel(Seq2SeqModel):
         """Held-out pairs of the run's own data; an imported model has none, and gets an example sentence."""
         known = self.run.record.data["splits"]
         name = next((name for name in ("valid", "test") if name in known), "")
-        return run_examples(self.run, name, read_pairs).examples if name else [labelled_dataset.Pair(_EXAMPLE, "")]
+        return run_examples(self, name, read_pairs).examples if name else [labelled_dataset.Pair(_EXAMPLE, "")]
 
     # --- the command line -------------------------------------------------------------------------------------
 

@@ -17,6 +17,11 @@ class TrainedModel:
     """A trained model and its run."""
 
     run: Run
+    sample_every = 1  # one of so many documents or examples of its own splits is scored; 1: all
+
+    def sampled(self, split: str) -> str:
+        """The name of a split in signatures: `test`, or `test/8` of a sample of an eighth."""
+        return f"{split}/{self.sample_every}" if self.sample_every > 1 else split
 
     def __repr__(self) -> str:
         return f"{type(self).__name__}(preset={self.run.record.preset!r}, run={str(self.run.path)!r})"

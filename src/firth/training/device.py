@@ -5,9 +5,11 @@ from __future__ import annotations
 
 import ctypes
 import os
-from collections.abc import Iterator
+import time
+from collections.abc import Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import dataclass, replace
+from pathlib import Path
 from typing import Any, Protocol
 
 import torch
@@ -88,9 +90,32 @@ class Distributed:
             dist.barrier()
 
 
+def idle_cores(seconds: float = 0.3) -> float:
+    """The cores that other programs leave to this process, measured for a moment; all of them where that is unknown."""
+    cores = sorted(os.sched_getaffinity(0))
+    before = _idle_ticks(cores)
+    time.sleep(seconds)
+    after = _idle_ticks(cores)
+    if not before or not after or after[1] == before[1]:
+        return float(len(cores))
+    return len(cores) * (after[0] - before[0]) / (after[1] - before[1])
+
+
+def _idle_ticks(cores: Sequence[int]) -> tuple[int, int] | None:
+    """Idle and all clock ticks of some cores since the machine started (Linux)."""
+    try:
+        lines = Path("/proc/stat").read_text().splitlines()
+    except OSError:
+        return None
+    ticks = [list(map(int, line.split()[1:9])) for line in lines if line.split()[0] in {f"cpu{core}" for core in cores}]
+    return sum(row[3] + row[4] for row in ticks), sum(map(sum, ticks))  # idle and waiting for a disk
+
+
 @contextmanager
-def training_environment(config: Train) -> Iterator[Distributed]:
-    """Join the process group if torchrun started one; make arithmetic deterministic; restore all settings after."""
+def training_environment(config: Train, threads: int = 0) -> Iterator[Distributed]:
+    """Join the process group if torchrun started one; make arithmetic deterministic; restore all settings after.
+
+    `threads` counts where none are configured."""
     world_size = int(os.environ.get("WORLD_SIZE", "1"))
     deterministic: _Deterministic = torch.utils.deterministic  # type: ignore[assignment] # its stub lacks the attribute
     before = torch.get_num_threads(), torch.get_deterministic_debug_mode()
@@ -98,7 +123,7 @@ def training_environment(config: Train) -> Iterator[Distributed]:
     joined = world_size > 1 and not dist.is_initialized()
     if joined:
         dist.init_process_group("gloo")
-    torch.set_num_threads(config.threads or torch.get_num_threads())
+    torch.set_num_threads(config.threads or threads or torch.get_num_threads())
     torch.set_deterministic_debug_mode("error")  # use_deterministic_algorithms is the same, but imports the compiler
     deterministic.fill_uninitialized_memory = False  # it costs a pass over every new tensor
     keep_freed_memory()

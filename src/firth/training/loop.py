@@ -25,12 +25,14 @@ from firth.datasets.collators.collator import Batches
 from firth.models.build import System
 from firth.runs import checkpoints
 from firth.runs.checkpoints import Interrupted, catch_signals, halve_factor
-from firth.runs.progress import Log, Progress
+from firth.runs.progress import Progress
+from firth.runs.training_log import Log, read_log
 from firth.training.checkpoint import TrainerState, pack_state, read_tensors, save_model, tensor_bytes, unpack_state
+from firth.training.clock import Clock
 from firth.training.device import Distributed
 from firth.training.ema import ExponentialMovingAverage, is_ema_tensor
-from firth.training.optimizer import Optimizer, learning_rate_factor, reduce_on_plateau
-from firth.types import Batch, State, derive_seed
+from firth.training.optimizer import Optimizer, reduce_on_plateau
+from firth.types import Batch, Cursor, State, derive_seed
 
 
 @dataclass(frozen=True)
@@ -51,11 +53,11 @@ class Evaluation:
 
 @dataclass(frozen=True)
 class TrainingTask:
-    """Everything a training run needs. The configuration is resolved: steps, not minutes."""
+    """Everything a training run needs."""
 
     system: System
-    config: Train
-    steps: int
+    config: Train  # resolved
+    clock: Clock
     batches: Batches
     evaluate: Callable[[], Evaluation]
     folder: Path
@@ -63,6 +65,7 @@ class TrainingTask:
     seed: int
     distributed: Distributed
     progress: Progress
+    stages: int = 1  # of a length curriculum, the epochs of its batches; a time budget sets their ends
 
 
 def train(task: TrainingTask) -> TrainerState:
@@ -105,6 +108,8 @@ class Trainer:
     def step(self, signal_number: int) -> dict[str, float] | None:
         """One optimizer step; None if the loss or the gradient is not finite, and then nothing has changed."""
         began = time.perf_counter()
+        fraction = self._agree(self.task.clock.begin_step(self.state.step))
+        self._enter_stage(fraction)
         assert self._batches is not None  # since `start`
         micro_batches = [next(self._batches).to("cpu") for _ in range(self.task.config.gradient_accumulation)]
         counts = _sum_by_key(self.task.system.objective.counts(batch) for batch in micro_batches)
@@ -117,7 +122,7 @@ class Trainer:
         sums = _sum_by_key(losses)
         *totals, signals = self.task.distributed.all_reduce([*(sums[name] for name in counts), signal_number])
         signal_number = signal_number or (signal.SIGTERM if signals else 0)  # all processes stop together
-        learning_rate = self._learning_rate()
+        learning_rate = self._learning_rate(fraction)
         grad_norm = self.optimizer.step(learning_rate) if all(map(math.isfinite, totals)) else math.nan
         if not math.isfinite(grad_norm):
             return None
@@ -130,6 +135,7 @@ class Trainer:
             "loss": sum(total / count for total, count in zip(totals, counts.values(), strict=True)),
             "learning_rate": learning_rate,
             "grad_norm": grad_norm,
+            "fraction": fraction,
             "tokens": sum(batch.token_count for batch in micro_batches),
             "seconds": time.perf_counter() - began,
             "signal": signal_number,
@@ -150,23 +156,45 @@ class Trainer:
             loss.backward()
         return {term.name: term.weight * float(term.sum.detach()) for term in terms}, state and state.detach()
 
-    def _learning_rate(self) -> float:
+    def _learning_rate(self, fraction: float) -> float:
         state, config = self.state, self.task.config
-        factor = learning_rate_factor(config.schedule, state.step, self.task.steps)
+        factor = self.task.clock.learning_rate_factor(config.schedule, state.step, fraction)
         return config.optimizer.learning_rate * factor * state.plateau_factor * state.guard_factor
+
+    def _agree(self, *values: float) -> Any:
+        """What the main process's clock says, for all processes."""
+        distributed = self.task.distributed
+        if distributed.world_size > 1:
+            values = tuple(distributed.all_reduce([float(value) * distributed.is_main_process for value in values]))
+        return values[0] if len(values) == 1 else values
+
+    def _enter_stage(self, fraction: float) -> None:
+        """With a time budget, the next stage of a length curriculum begins when its part of the time does."""
+        stage = min(int(fraction * self.task.stages), self.task.stages - 1)
+        if self.task.clock.unit == "seconds" and self.task.stages > 1 and stage > self.state.cursor.epoch:
+            self._move_to(Cursor(stage))
+
+    def _move_to(self, cursor: Cursor) -> None:
+        if self._batches is not None:
+            self._batches.close()
+        self.state.cursor, self._batches = cursor, prefetch_batches(self.task.batches, cursor)
 
     # --- between steps ----------------------------------------------------------------------------------------
 
     def _after_step(self, signal_number: int) -> None:
-        config, step, patience = self.task.config, self.state.step, self.task.config.patience
-        last = step >= self.task.steps
-        due = last or signal_number or step % config.evaluate_every == 0 or step % config.checkpoint_every == 0
+        clock, step, patience = self.task.clock, self.state.step, self.task.config.patience
+        last, evaluate, checkpoint = map(
+            bool, self._agree(clock.is_over(step), clock.evaluation_due(step), clock.checkpoint_due(step))
+        )
+        due = last or signal_number or evaluate or checkpoint
         if due and not all(bool(tensor.isfinite().all()) for tensor in self.task.system.parameters()):
             self._roll_back()  # never save what the guard could not continue from
             return
-        if last or step % config.evaluate_every == 0:
+        if last or evaluate:
+            began = time.perf_counter()
             with self.ema.averaged_weights() if self.ema is not None else nullcontext():
                 self._evaluate()
+            clock.evaluation_done(step, time.perf_counter() - began)
             last = last or self._stop_requested or (patience > 0 and self.state.bad_evaluations >= patience)
         self.state.finished = last
         if due or last:
@@ -199,7 +227,7 @@ class Trainer:
 
     def report(self, entry: Mapping[str, float]) -> None:
         """Log a step and show it."""
-        fields = {name: entry[name] for name in ("loss", "learning_rate", "grad_norm", "tokens")}
+        fields = {name: entry[name] for name in ("loss", "learning_rate", "grad_norm", "fraction", "tokens")}
         fields["tokens_per_second"] = entry["tokens"] / entry["seconds"]
         self._record(fields, self.task.progress.step)
 
@@ -237,16 +265,17 @@ class Trainer:
             checkpoints.drop_after(task.folder, checkpoint)
         if checkpoint is not None:
             self._restore(checkpoint)
+            task.clock.resume(self.state.step, read_log(task.folder / "log.jsonl"))
         self._began = time.perf_counter()
         if task.distributed.is_main_process:
             self._log = Log(task.folder / "log.jsonl", keep_to=self.state.step)
             self._seconds_before = self._log.seconds
             if self.state.step:
                 task.progress.say(f"continuing from step {self.state.step}")
-            task.progress.start(task.steps, self.state.step)
+            task.progress.start(task.clock.total, task.clock.unit)
         if checkpoint is None:
             self._save()
-        self._batches = prefetch_batches(task.batches, self.state.cursor)
+        self._move_to(self.state.cursor)
 
     def _restore(self, checkpoint: Path) -> None:
         data = (checkpoint / "training.json").read_bytes()
@@ -265,11 +294,10 @@ class Trainer:
         factor = halve_factor(self.state.guard_factor, failed)
         task.distributed.barrier()
         checkpoint = checkpoints.newest_checkpoint(task.folder)
-        assert checkpoint is not None and self._batches is not None  # since `start`
+        assert checkpoint is not None  # since `start`
         self._restore(checkpoint)
         self.state = replace(self.state, guard_factor=factor)
-        self._batches.close()
-        self._batches = prefetch_batches(task.batches, self.state.cursor)
+        self._move_to(self.state.cursor)
         if task.distributed.is_main_process:
             self._log.drop_after(self.state.step)
             back = f"back to step {self.state.step}, on at {factor:g} of the learning rate"

@@ -202,16 +202,26 @@ def learning_rate_factor(config: Schedule, step: int, total: int) -> float:
     if step < config.warmup_steps:
         return (step + 1) / (config.warmup_steps + 1)
     progress = min(1.0, (step - config.warmup_steps) / max(1, total - config.warmup_steps))
-    factor = _SHAPES[config.shape](progress, step, config.warmup_steps)
-    if config.shape in _ENDS_AT_MINIMUM:
-        factor = config.min_ratio + (1.0 - config.min_ratio) * factor
-    return factor * _step_decay(config, step, total)
+    # stages change where those of a length curriculum do
+    stage = sum(step >= total * stage // config.decay_stages for stage in range(1, config.decay_stages))
+    return _shape(config, progress, step, config.warmup_steps) * config.factor**stage
 
 
-def _step_decay(config: Schedule, step: int, total: int) -> float:
-    """Step decay over equal stages of the run; they change where the stages of a length curriculum do."""
-    stages = config.decay_stages
-    return config.factor ** sum(step >= total * stage // stages for stage in range(1, stages))
+MAX_WARMUP = 0.1  # of a time budget, however many steps of warm-up are configured
+
+
+def timed_learning_rate_factor(config: Schedule, step: int, fraction: float) -> float:
+    """The same where a fraction of the time has passed, and the number of steps is not known."""
+    steps = step / fraction if fraction else math.inf  # as many as the time allows, at the speed so far
+    warmup = int(min(config.warmup_steps, MAX_WARMUP * steps))
+    ramp = min(1.0, max((step + 1) / (config.warmup_steps + 1), fraction / MAX_WARMUP))
+    stage = int(fraction * config.decay_stages)
+    return ramp * _shape(config, fraction, step, warmup) * config.factor ** min(stage, config.decay_stages - 1)
+
+
+def _shape(config: Schedule, progress: float, step: int, warmup: int) -> float:
+    factor = _SHAPES[config.shape](progress, step, warmup)
+    return config.min_ratio + (1.0 - config.min_ratio) * factor if config.shape in _ENDS_AT_MINIMUM else factor
 
 
 def reduce_on_plateau(config: Schedule, factor: float, bad_evaluations: int) -> float:

@@ -22,7 +22,8 @@ from firth.jit import default_threads
 from firth.runs import checkpoints, weights
 from firth.runs.atomic_files import Chunks
 from firth.runs.checkpoints import Interrupted, catch_signals
-from firth.runs.progress import Log, Progress
+from firth.runs.progress import Progress
+from firth.runs.training_log import Log
 
 _LOG_LINES = 20  # for an epoch
 
@@ -164,6 +165,7 @@ class _PassTrainer:
         # chunks end in bursts: the mean speed so far
         speed = self._words_trained / max(1e-9, time.perf_counter() - self._began)
         entry = {"loss": self._recent_loss.mean, "tokens": words, "tokens_per_second": speed}
+        entry["fraction"] = self.state.step / self.steps
         self._record(entry, self.task.progress.step)
         self._recent_loss, self._reported_step = Loss(0, 0.0), self.state.step
 
@@ -188,7 +190,7 @@ class _PassTrainer:
         self._seconds_before = self._log.seconds
         if self.state.step:
             task.progress.say(f"continuing from step {self.state.step}")
-        task.progress.start(self.steps, self.state.step)
+        task.progress.start(self.steps, "steps")
 
     def _save(self) -> None:
         values = {**asdict(self.state), "config": self.task.config_digest}

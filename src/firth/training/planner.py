@@ -16,7 +16,7 @@ from firth.config.schema import Neural, Train
 from firth.datasets.collators.batches import prefetch_batches
 from firth.datasets.collators.collator import Batches
 from firth.models.build import System
-from firth.runs.progress import parse_budget
+from firth.runs.budget import parse_budget
 from firth.training.loop import autocast
 from firth.training.optimizer import Optimizer
 from firth.types import Cursor
@@ -90,11 +90,6 @@ def _time_evaluation(trial: System, config: Train, valid: Batches) -> float:
     return statistics.median(times) * min(count, config.eval_batches or count)
 
 
-def needs_timing(config: Train) -> bool:
-    """Whether a budget or an interval is given in time, so that a measurement must turn it into steps."""
-    return parse_budget(config.budget).unit == "seconds" or not config.checkpoint_every
-
-
 def make_plan(config: Neural, system: System, batches: Batches, timing: StepTiming, text_bytes: int) -> Plan:
     """Estimate time, memory and disk of a run."""
     resolved = resolve(config.train, batches, timing)
@@ -123,7 +118,7 @@ def resolve(train: Train, batches: Batches, timing: StepTiming | None) -> Train:
     evaluate_every = train.evaluate_every or max(1, min(math.ceil(epoch), math.ceil(steps / _EVALUATIONS)))
     checkpoint_every = train.checkpoint_every
     if not checkpoint_every:
-        assert timing is not None  # as `needs_timing` says
+        assert timing is not None  # the caller measures it where it is needed
         checkpoint_every = max(1, min(evaluate_every, round(_CHECKPOINT_SECONDS / timing.seconds_per_step)))
     return replace(
         train,
@@ -146,7 +141,7 @@ def _budget_steps(train: Train, epoch: float, timing: StepTiming | None) -> int:
         return max(1, round(budget.amount))
     if budget.unit == "epochs":
         return max(1, round(budget.amount * epoch))
-    assert timing is not None  # as `needs_timing` says
+    assert timing is not None  # the caller measures it where it is needed
     per_step, reserved = timing.seconds_per_step, 0.0
     if train.evaluate_every:
         per_step += timing.seconds_per_evaluation / train.evaluate_every

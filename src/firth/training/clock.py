@@ -1,0 +1,160 @@
+"""How far a training run is: counted in steps (exact on resume), or in wall time.
+
+A time budget ends when the time is over, scores included. The learning-rate schedule and the stages of a length
+curriculum follow the fraction of the time that has passed. What the clock decided is logged with each step, and a
+resumed run takes the logged steps as they were before it follows the remaining time.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterable, Mapping
+from typing import Any, Literal, Protocol
+
+from firth.config.schema import Schedule, Train
+from firth.training.optimizer import learning_rate_factor, timed_learning_rate_factor
+
+EVALUATIONS = 10  # in a run
+MAX_EVALUATION = 0.1  # of the time that has passed
+_CHECKPOINT_SECONDS = 60.0
+
+
+class Clock(Protocol):
+    """Decides what is due after so many steps."""
+
+    total: float
+    unit: Literal["steps", "seconds"]  # of the total
+
+    def resume(self, step: int, log: Iterable[Mapping[str, Any]]) -> None:
+        """Go on after a checkpoint; the log of the interrupted run may have later steps."""
+
+    def begin_step(self, step: int) -> float:
+        """The fraction of the budget that is used before a step, 0 to 1; `step` is the number of finished ones."""
+
+    def learning_rate_factor(self, schedule: Schedule, step: int, fraction: float) -> float:
+        """The factor of the peak learning rate for that step."""
+
+    def is_over(self, step: int) -> bool:
+        """Whether no step is left."""
+
+    def evaluation_due(self, step: int) -> bool:
+        """Whether the weights are to be evaluated now."""
+
+    def checkpoint_due(self, step: int) -> bool:
+        """Whether a checkpoint is to be written now."""
+
+    def evaluation_done(self, step: int, seconds: float) -> None:
+        """An evaluation took so long."""
+
+
+class StepClock:
+    """A budget in steps: everything is a function of the step."""
+
+    unit: Literal["steps", "seconds"] = "steps"
+
+    def __init__(self, config: Train, steps: int) -> None:
+        self.config, self.steps, self.total = config, steps, float(steps)
+
+    def resume(self, step: int, log: Iterable[Mapping[str, Any]]) -> None:
+        """Makes no difference."""
+
+    def begin_step(self, step: int) -> float:
+        """The fraction of the steps that are done."""
+        return min(1.0, step / self.steps)
+
+    def learning_rate_factor(self, schedule: Schedule, step: int, fraction: float) -> float:
+        """The schedule over all steps."""
+        return learning_rate_factor(schedule, step, self.steps)
+
+    def is_over(self, step: int) -> bool:
+        """Whether all steps are done."""
+        return step >= self.steps
+
+    def evaluation_due(self, step: int) -> bool:
+        """Every so many steps."""
+        return step % self.config.evaluate_every == 0
+
+    def checkpoint_due(self, step: int) -> bool:
+        """Every so many steps."""
+        return step % self.config.checkpoint_every == 0
+
+    def evaluation_done(self, step: int, seconds: float) -> None:
+        """Makes no difference."""
+
+
+class TimeClock:
+    """A budget in seconds, the last of which are reserved for the final scores."""
+
+    unit: Literal["steps", "seconds"] = "seconds"
+
+    def __init__(
+        self,
+        config: Train,
+        seconds: float,
+        now: Callable[[], float] = time.monotonic,
+    ) -> None:
+        self.config, self.total, self._now = config, seconds, now
+        self.reserve: Callable[[], float] = lambda: 0.0  # seconds of the final scores, as far as is known
+        self._fractions: dict[int, float] = {}  # used before each logged step after the checkpoint: it is repeated
+        self._evaluated: set[int] = set()  # the logged steps with an evaluation
+        self._last_logged, self._logged_seconds, self._repeating = 0, 0.0, False
+        self._began = self._saved = now()
+        self._evaluation_seconds = self._last_evaluation = 0.0
+
+    def resume(self, step: int, log: Iterable[Mapping[str, Any]]) -> None:
+        """Go on after a checkpoint: repeat the steps that the log has after it, then use the time that is left."""
+        for line in log:
+            self._logged_seconds = max(self._logged_seconds, line["seconds"])
+            if "fraction" in line:
+                self._fractions[line["step"] - 1] = line["fraction"]
+                self._last_logged = line["step"]
+            if line.get("split") == "valid":
+                self._evaluated.add(line["step"])
+                self._last_evaluation = self._fractions.get(line["step"] - 1, 0.0)
+        self._began = self._now() - self._logged_seconds
+        self._repeating = step < self._last_logged
+
+    def begin_step(self, step: int) -> float:
+        """The fraction of the time that has passed, or, of a step that is repeated, had passed then."""
+        if self._repeating and step < self._last_logged:
+            return self._fractions[step]
+        if self._repeating:  # repeated steps take no time of the budget
+            self._repeating, self._began = False, self._now() - self._logged_seconds
+        return self._fraction()
+
+    def learning_rate_factor(self, schedule: Schedule, step: int, fraction: float) -> float:
+        """The schedule over the time."""
+        return timed_learning_rate_factor(schedule, step, fraction)
+
+    def is_over(self, step: int) -> bool:
+        """Whether the time is over."""
+        return step >= self._last_logged and self._fraction() >= 1.0
+
+    def evaluation_due(self, step: int) -> bool:
+        """Ten times in a run, in a tenth of the time at most; if so configured, after so many steps."""
+        if step <= self._last_logged:
+            return step in self._evaluated
+        if self.config.evaluate_every:
+            return step % self.config.evaluate_every == 0
+        due = self._fraction() - self._last_evaluation >= 1 / EVALUATIONS
+        return due and self._evaluation_seconds <= MAX_EVALUATION * self._elapsed()
+
+    def checkpoint_due(self, step: int) -> bool:
+        """Once a minute; if so configured, after so many steps."""
+        if self.config.checkpoint_every:
+            return step % self.config.checkpoint_every == 0
+        if self._now() - self._saved < _CHECKPOINT_SECONDS:
+            return False
+        self._saved = self._now()
+        return True
+
+    def evaluation_done(self, step: int, seconds: float) -> None:
+        """An evaluation took so long."""
+        self._evaluation_seconds += seconds
+        self._last_evaluation = self._fraction()
+
+    def _elapsed(self) -> float:
+        return self._logged_seconds if self._repeating else self._now() - self._began
+
+    def _fraction(self) -> float:
+        return min(1.0, self._elapsed() / max(1e-3, self.total - self.reserve()))
