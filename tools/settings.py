@@ -34,7 +34,8 @@ def comments(kind: type) -> dict[str, str]:
                 while lines[row].strip().startswith("# "):
                     above.insert(0, lines[row].strip()[2:])
                     row -= 1
-                found[item.target.id] = " ".join([*above, *([beside[1]] if beside else [])])
+                text = " ".join([*above, *([beside[1]] if beside else [])])
+                found[item.target.id] = re.sub(r" ?\btype: ignore.*", "", text)
     return found
 
 
