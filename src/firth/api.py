@@ -14,8 +14,7 @@ from firth.config.short_names import SHORT_NAMES
 from firth.errors import FirthError, unknown
 from firth.families import FAMILIES
 from firth.presets import preset as find_preset
-from firth.runs.budget import parse_budget
-from firth.runs.progress import Progress, Style, progress
+from firth.runs.progress import Progress, Style, parse_budget, progress
 from firth.runs.run_folder import Run, free_folder
 
 if TYPE_CHECKING:

@@ -23,7 +23,7 @@ from firth.runs import checkpoints, weights
 from firth.runs.atomic_files import Chunks
 from firth.runs.checkpoints import Interrupted, catch_signals
 from firth.runs.progress import Progress
-from firth.runs.training_log import Log
+from firth.runs.run_folder import Log
 
 _LOG_LINES = 20  # for an epoch
 
