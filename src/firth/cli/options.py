@@ -28,6 +28,7 @@ TokenizerModel = field_type(schema.Tokenizer, "model")
 
 RUN = Annotated[str, typer.Argument(metavar="RUN", help="A run folder.")]
 LANGUAGE_MODEL = Annotated[str, typer.Argument(metavar="RUN", help="The run folder of a language model.")]
+THREADS = Annotated[int, typer.Option(min=0, help="Number of threads; 0: all cores.")]
 JSON = Annotated[bool, typer.Option("--json", help="Print JSON.")]
 QUIET = Annotated[bool, typer.Option("--quiet", help="Print errors only.")]
 SEED = Annotated[int, typer.Option(min=0, help="Random seed.")]
