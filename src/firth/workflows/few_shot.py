@@ -99,7 +99,7 @@ def evaluate(
 def scoring_methods(model: Any, config: FewShotConfig) -> tuple[str, ...]:
     """The configured scoring methods, or the default for the model; an error if the model does not support one."""
     if not isinstance(model, LanguageModel) and not hasattr(model, "generate"):
-        do = "use a language model or a sequence-to-sequence model, such as firth train gpt"
+        do = "use a language model or a sequence-to-sequence model, such as firth train transformer-lm"
         raise FirthError("this model does not generate text", where=model.run.path, do=do)
     prompt_answers.require_likelihoods(model, config.scoring)
     return config.scoring or ("total" if isinstance(model, LanguageModel) else GENERATION,)
