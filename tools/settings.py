@@ -29,7 +29,7 @@ def comments(kind: type) -> dict[str, str]:
         lines = source.split("\n")
         for item in ast.parse(source).body[0].body:
             if isinstance(item, ast.AnnAssign):
-                beside = re.search(r"  # (.*)$", lines[item.end_lineno - 1])
+                beside = re.search(r"  # (?!type: ignore)(.*)$", lines[item.end_lineno - 1])
                 above, row = [], item.lineno - 2
                 while lines[row].strip().startswith("# "):
                     above.insert(0, lines[row].strip()[2:])

@@ -21,17 +21,17 @@ from firth.models.heads.pointer_generator import PointerGeneratorHead
 from firth.models.heads.pooling import ClassificationHead, PoolingHead
 from firth.models.inputs.image_patches import PatchEmbedding
 from firth.models.inputs.token_embedding import TokenEmbedding
-from firth.objectives.causal_lm import CausalLM
+from firth.objectives.causal_lm import CausalLMObjective
 from firth.objectives.companion import Companion
-from firth.objectives.contrastive import Contrastive
-from firth.objectives.distillation import Distillation
-from firth.objectives.masked_lm import MaskedLM
+from firth.objectives.contrastive import ContrastiveObjective
+from firth.objectives.distillation import DistillationObjective
+from firth.objectives.masked_lm import MaskedLMObjective
 from firth.objectives.objective import Objective
-from firth.objectives.permutation_lm import PermutationLM
-from firth.objectives.prefix_lm import PrefixLM
-from firth.objectives.replaced_token import ReplacedTokenDetection, generator_config
-from firth.objectives.seq2seq import Seq2Seq
-from firth.objectives.supervised import Supervised
+from firth.objectives.permutation_lm import PermutationLMObjective
+from firth.objectives.prefix_lm import PrefixLMObjective
+from firth.objectives.replaced_token import ReplacedTokenDetectionObjective, generator_config
+from firth.objectives.seq2seq import Seq2SeqObjective
+from firth.objectives.supervised import SupervisedObjective
 from firth.types import Batch, Encoded, State, Term, Tokens, derive_seed, expect
 
 INPUTS = {schema.TokenInput: TokenEmbedding, schema.PatchInput: PatchEmbedding}
@@ -49,16 +49,16 @@ HEADS = {
     schema.PoolingHead: PoolingHead,
 }
 OBJECTIVES: dict[type[schema.Objective], type[Objective]] = {
-    schema.CausalLM: CausalLM,
-    schema.MaskedLM: MaskedLM,
-    schema.ReplacedTokenDetection: ReplacedTokenDetection,
-    schema.Distillation: Distillation,
-    schema.Seq2Seq: Seq2Seq,
-    schema.Denoising: Seq2Seq,
-    schema.PrefixLM: PrefixLM,
-    schema.PermutationLM: PermutationLM,
-    schema.Supervised: Supervised,
-    schema.Contrastive: Contrastive,
+    schema.CausalLM: CausalLMObjective,
+    schema.MaskedLM: MaskedLMObjective,
+    schema.ReplacedTokenDetection: ReplacedTokenDetectionObjective,
+    schema.Distillation: DistillationObjective,
+    schema.Seq2Seq: Seq2SeqObjective,
+    schema.Denoising: Seq2SeqObjective,
+    schema.PrefixLM: PrefixLMObjective,
+    schema.PermutationLM: PermutationLMObjective,
+    schema.Supervised: SupervisedObjective,
+    schema.Contrastive: ContrastiveObjective,
 }
 # Objectives with a second network trained beside the system's own: its configuration from the system's.
 COMPANIONS: dict[type[schema.Objective], Callable[[schema.Neural], schema.Neural]] = {

@@ -8,7 +8,7 @@ from firth.objectives.objective import Objective, SystemProtocol
 from firth.types import Batch, State, Term
 
 
-class CausalLM(Objective):
+class CausalLMObjective(Objective):
     """Negative log-likelihood of the next token; the target named `target_name` holds the next tokens (batch, time)."""
 
     allows_bidirectional = False

@@ -13,7 +13,7 @@ from firth.objectives.requirements import require
 from firth.types import Batch, State, Term, Tokens, expect
 
 
-class Contrastive(Objective):
+class ContrastiveObjective(Objective):
     """Cross-entropy over the cosine similarities of a batch (batch, batch), in both directions."""
 
     metric = "accuracy"  # of retrieving the matching text; it has weight 0 in the loss

@@ -27,7 +27,7 @@ class NextSentenceHead(nn.Module):
         return logits
 
 
-class MaskedLM(Objective):
+class MaskedLMObjective(Objective):
     """Negative log-likelihood of the masked tokens; optionally next sentence prediction."""
 
     def __init__(self, config: schema.Neural, width: int):

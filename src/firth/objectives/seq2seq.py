@@ -8,15 +8,13 @@ from firth.config import schema
 from firth.errors import FirthError
 from firth.models.heads.lm_head import CopyDistribution
 from firth.nn.characters import CharacterDecoder
-from firth.objectives.causal_lm import CausalLM
+from firth.objectives.causal_lm import CausalLMObjective
 from firth.objectives.objective import SystemProtocol, text_of
 from firth.tokenizers.characters import PAD
-from firth.types import Batch, Encoded, State, Term, expect
-
-CHARACTERS = "letters"  # in `Batch.targets`: the characters of out-of-vocabulary target words
+from firth.types import CHARACTERS, Batch, Encoded, State, Term, expect
 
 
-class Seq2Seq(CausalLM):
+class Seq2SeqObjective(CausalLMObjective):
     """Negative log-likelihood of each target token, given the source and the target tokens before it.
 
     Label smoothing (Szegedy et al. 2016) and the coverage loss (See et al. 2017) are terms of their own, so that

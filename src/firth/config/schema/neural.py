@@ -51,9 +51,8 @@ class Train:
     precision: Literal["float32", "bf16"] = "float32"
     evaluate_every: int = bounded(0, least=0)  # steps; 0: ten times in a run, or once an epoch if that is more often
     eval_batches: int = bounded(0, least=0)  # of the validation text at each evaluation; 0: all
-    best_by: Literal["loss", "metric"] = (
-        "loss"  # which weights are kept: by loss, or by the task's metric (BLEU, ROUGE)
-    )
+    # which weights are kept: by loss, or by the task's metric (BLEU, ROUGE)
+    best_by: Literal["loss", "metric"] = "loss"
     checkpoint_every: int = bounded(0, least=0)  # steps; 0: about once a minute; every evaluation saves too
     patience: int = bounded(0, least=0)  # early stopping: evaluations without improvement; 0: never
     threads: int = bounded(0, least=0, most=1024)  # 0: all cores
