@@ -29,12 +29,13 @@ def comments(kind: type) -> dict[str, str]:
         lines = source.split("\n")
         for item in ast.parse(source).body[0].body:
             if isinstance(item, ast.AnnAssign):
-                beside = re.search(r"  # (?!type: ignore)(.*)$", lines[item.end_lineno - 1])
+                beside = re.search(r"  # (.*)$", lines[item.end_lineno - 1])
                 above, row = [], item.lineno - 2
                 while lines[row].strip().startswith("# "):
                     above.insert(0, lines[row].strip()[2:])
                     row -= 1
-                found[item.target.id] = " ".join([*above, *([beside[1]] if beside else [])])
+                text = " ".join([*above, *([beside[1]] if beside else [])])
+                found[item.target.id] = re.sub(r" ?\btype: ignore.*", "", text)
     return found
 
 

@@ -28,7 +28,7 @@ def require(config: schema.Neural, head: type[PooledHead], *batching: type[schem
             raise FirthError(what, where=name, do=f"set {name}.kind={types[0].kind}")
     backbone = config.backbone
     if isinstance(backbone, schema.EncoderDecoder):
-        do = "start from an encoder or decoder, such as bert or transformer-lm"
+        do = "start from an encoder or decoder, such as bert or gpt-2"
         raise FirthError(f"the objective {kind} does not support encoder-decoders", where="backbone", do=do)
     if is_causal(backbone) and expect(config.head, head).pooling == "first":
         what = "with a causal mask the first token attends to nothing of the text"

@@ -77,7 +77,8 @@ def train(
     """
     choice = api.resolve_config(preset or PRESET, [*(() if preset else SETTINGS), *settings])
     if not isinstance(choice.config, (Neural, NgramModel)):
-        raise FirthError(f"{choice.name} is not a language model", where="--preset", do="try lstm-lm or transformer-lm")
+        do = "try ngram-lm, lstm-lm or transformer-lm"
+        raise FirthError(f"{choice.name} is not a language model", where="--preset", do=do)
     configs = {name: _author_config(choice.config, name, texts, normalise) for name, texts in authors.items()}
     tokenizer_file = _train_tokenizer(configs, Path(out))
     models, progress_display = {}, progress(style)
