@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
 
@@ -29,7 +28,7 @@ from firth.objectives.masked_lm import MaskedLMObjective
 from firth.objectives.objective import Objective
 from firth.objectives.permutation_lm import PermutationLMObjective
 from firth.objectives.prefix_lm import PrefixLMObjective
-from firth.objectives.replaced_token import ReplacedTokenDetectionObjective, generator_config
+from firth.objectives.replaced_token import ReplacedTokenDetectionObjective
 from firth.objectives.seq2seq import Seq2SeqObjective
 from firth.objectives.supervised import SupervisedObjective
 from firth.types import Batch, Encoded, State, Term, Tokens, derive_seed, expect
@@ -60,10 +59,6 @@ OBJECTIVES: dict[type[schema.Objective], type[Objective]] = {
     schema.Supervised: SupervisedObjective,
     schema.Contrastive: ContrastiveObjective,
 }
-# Objectives with a second network trained beside the system's own: its configuration from the system's.
-COMPANIONS: dict[type[schema.Objective], Callable[[schema.Neural], schema.Neural]] = {
-    schema.ReplacedTokenDetection: generator_config
-}
 SPECIAL_TOKENS = 2  # [START] and [END]
 
 
@@ -79,16 +74,17 @@ class System(nn.Module):
         super().__init__()
         _check_input_kind(config)
         backbone, vocabulary = resolve_backbone(config), max(vocabulary, config.input.table_size)
-        width = config.input.width or _input_width(backbone)
+        width = config.input.width or backbone.width
         self.input = INPUTS[type(config.input)](config.input, vocabulary, width)
         if source:  # the source has a vocabulary of its own
             self.source_input = INPUTS[type(config.input)](config.input, source, width)
         self.backbone = BACKBONES[type(config.backbone)](backbone, width)
-        outputs = classes if isinstance(config.head, schema.ClassificationHead) else vocabulary
+        outputs = classes if config.head.outputs == "labels" else vocabulary
         self.head = HEADS[type(config.head)](config.head, outputs, self.backbone.width, width)
         self.objective = OBJECTIVES[type(config.objective)](config, self.backbone.width)
-        if type(config.objective) in COMPANIONS:
-            self.objective.companion = self._companion(COMPANIONS[type(config.objective)](config), vocabulary, width)
+        companion = self.objective.companion_config(config)
+        if companion is not None:
+            self.objective.companion = self._companion(companion, vocabulary, width)
         if self.backbone.bidirectional_setting and not self.objective.allows_bidirectional:
             what = "a bidirectional network cannot be trained to predict the next token"
             setting = self.backbone.bidirectional_setting
@@ -150,7 +146,7 @@ def _check_input_kind(config: schema.Neural) -> None:
         raise FirthError(
             f"{what} {config.input.kind}", where="input.kind", do=f"set it to {config.batching.input_kind}"
         )
-    parts = [part for part in ("input", "head") if getattr(getattr(config, part), "character_width", 0)]
+    parts = [part for part in ("input", "head") if getattr(config, part).character_width]
     if parts and not isinstance(config.batching, schema.SourceTarget):
         what = "out-of-vocabulary words by characters are for sequence-to-sequence models only"
         raise FirthError(what, where=f"{parts[0]}.character_width", do="set it to 0")
@@ -173,7 +169,7 @@ def _with_context(backbone: Any, config: schema.Neural, special_tokens: int = 0)
     if not isinstance(backbone, schema.Transformer):
         return backbone
     batching = config.batching
-    if isinstance(batching, schema.Contiguous) and not backbone.memory.length:
+    if batching.carries_state and not backbone.memory.length:
         what = "contiguous batches need segment memory, and this Transformer has none"
         raise FirthError(
             what, where="batching", do="set batching.kind=windows, or backbone.memory.kind=segment-recurrence"
@@ -186,10 +182,6 @@ def _with_context(backbone: Any, config: schema.Neural, special_tokens: int = 0)
         what = f"backbone.context = {backbone.context} is shorter than {sequence}"
         raise FirthError(what, do=f"set backbone.context to {length} or more, or to 0")
     return replace(backbone, context=backbone.context or length)
-
-
-def _input_width(backbone: Any) -> int:
-    return backbone.encoder.width if isinstance(backbone, schema.EncoderDecoder) else backbone.width
 
 
 def build(config: schema.Neural, vocabulary: int, classes: int = 2, source: int = 0) -> System:

@@ -16,7 +16,7 @@ class CausalLMObjective(Objective):
 
     def __init__(self, config: schema.Neural, width: int):
         super().__init__()
-        if isinstance(config.head, schema.PointerGeneratorHead) and not isinstance(config.objective, schema.Seq2Seq):
+        if config.head.copies and not isinstance(config.objective, schema.Seq2Seq):
             do = f"set it to {schema.LMHead.kind}"
             raise FirthError("there is no source to copy from", where="head.kind", do=do)
 

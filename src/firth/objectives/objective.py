@@ -7,6 +7,7 @@ from typing import Protocol
 
 from torch import Tensor, nn
 
+from firth.config import schema
 from firth.models.heads.lm_head import LMHead
 from firth.types import Batch, Encoded, State, Term, Tokens, expect
 
@@ -44,6 +45,11 @@ class Objective(nn.Module, ABC):
     metric = "tokens"  # the term that evaluation reports
     allows_bidirectional = True  # whether the backbone may be bidirectional
     nonstationary = False  # whether losses of different steps are not comparable
+
+    @classmethod
+    def companion_config(cls, config: schema.Neural) -> schema.Neural | None:
+        """The configuration of a second network that is trained beside the system's own, if there is one."""
+        return None
 
     @abstractmethod
     def counts(self, batch: Batch) -> dict[str, float]:

@@ -40,6 +40,11 @@ class ReplacedTokenDetectionObjective(Objective):
             what = "replaced token detection needs a Transformer with a discriminator head"
             raise FirthError(what, where="objective", do="set backbone.kind=transformer and head.kind=discriminator")
 
+    @classmethod
+    def companion_config(cls, config: schema.Neural) -> schema.Neural:
+        """The generator's."""
+        return generator_config(config)
+
     def counts(self, batch: Batch) -> dict[str, float]:
         """The number of predictions of each term, by which it is divided; known before the forward pass."""
         masked, tokens = batch.targets["text"].weight.sum(), text_of(batch).mask.sum()

@@ -30,7 +30,7 @@ class Seq2SeqObjective(CausalLMObjective):
         objective = expect(config.objective, schema.Seq2Seq)
         self.label_smoothing, self.coverage_weight = objective.label_smoothing, objective.coverage_weight
         self.predicts_characters = bool(expect(config.head, schema.LMHead).character_width)
-        self.copies = isinstance(config.head, schema.PointerGeneratorHead)
+        self.copies = config.head.copies
         has_attention = (
             isinstance(config.backbone.decoder, schema.Recurrent) and config.backbone.attention.score != "none"
         )
@@ -42,7 +42,7 @@ class Seq2SeqObjective(CausalLMObjective):
             do = "set objective.label_smoothing=0"
             what = "a pointer-generator head does not support label smoothing"
             raise FirthError(what, where="objective.label_smoothing", do=do)
-        if self.copies and getattr(config.data, "vocabularies", "shared") == "separate":
+        if self.copies and config.data.vocabularies == "separate":
             do = "set data.vocabularies=shared"
             raise FirthError("copying needs one vocabulary for source and target", where="data.vocabularies", do=do)
 

@@ -60,7 +60,7 @@ class NeuralEngine:
     def context(self) -> str:
         """The context policy of a token's prediction, for the signature of scores."""
         backbone, batching = self.system.backbone, self.batching
-        carried = backbone.segment_length and isinstance(batching, schema.Contiguous)
+        carried = backbone.segment_length and batching.carries_state
         return f"memory/{backbone.memory}/{batching.length}" if carried else context_label(batching)
 
     @property

@@ -76,5 +76,10 @@ class EncoderDecoder:
     bridge: Literal["none", "copy", "linear"] = "linear"
     reverse_source: bool = False  # source tokens in reverse order (Sutskever et al. 2014)
 
+    @property
+    def width(self) -> int:
+        """The encoder's, by default also that of the embeddings."""
+        return self.encoder.width
+
 
 Backbone = Recurrent | Window | Transformer | EncoderDecoder

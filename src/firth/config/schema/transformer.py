@@ -92,6 +92,8 @@ Positions = (
 class AttentionOptions:
     """What every kind of attention has."""
 
+    layers: ClassVar[tuple[str, ...]] = ("full",)  # kinds of attention, by turns
+    has_kv_cache: ClassVar[bool] = True
     head_width: int = bounded(0, least=0)  # 0: the heads share the width
     scaled: bool = True  # scores are divided by the square root of the head width (T5: no)
     bias: bool = True  # of the projections, where the Transformer has biases (Transformer-XL, Reformer: no)
@@ -151,7 +153,9 @@ class ReformerAttention(AttentionOptions):
     """Local and LSH attention, alternating by layer (Reformer; Kitaev et al. 2020)."""
 
     kind: ClassVar[str] = "lsh"
-    layers: tuple[Literal["full", "local", "lsh"], ...] = ("local", "lsh")  # by turns
+    has_kv_cache: ClassVar[bool] = False
+    # by turns
+    layers: tuple[Literal["full", "local", "lsh"], ...] = ("local", "lsh")  # type: ignore[misc] # a field here
     local: Local = field(default_factory=Local)
     lsh: LSH = field(default_factory=LSH)
 
