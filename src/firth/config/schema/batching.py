@@ -14,8 +14,8 @@ class RowLayout:
 
     input_kind: ClassVar[str] = "tokens"  # the kind of input that these batches fit
     carries_state: ClassVar[bool] = False  # rows go on where those of the last batch stopped
-    pairs: ClassVar[str] = "none"
-    layout: ClassVar[str] = "cls-first"
+    pairs = "none"  # without annotation, so that a field of this name keeps its place below
+    layout = "cls-first"
     # length curriculum: shorter rows first, their lengths in equal parts of the run before the one with `length`, with
     # as many more rows at a time (Shortformer)
     length_curriculum: tuple[int, ...] = field(default=(), metadata={"least": 8})
@@ -67,7 +67,7 @@ class SegmentPairs(RowLayout):
     batch_size: int = bounded(16, least=1)
     length: int = bounded(128, least=8)
     # next-sentence: segment B continues segment A or, half of the time, comes from another document
-    pairs: Literal["none", "next-sentence"] = "none"  # type: ignore[misc] # a field here, a constant above
+    pairs: Literal["none", "next-sentence"] = "none"
 
 
 @dataclass(frozen=True)
@@ -79,7 +79,7 @@ class SentencePairs(RowLayout):
     length: int = bounded(128, least=8)  # longer texts are truncated, of two the longer one first
     # cls-first: [CLS] text [SEP] text [SEP] (BERT); cls-last: [START] text [SEP] text [CLS], for causal models (GPT-1's
     # start, delimiter and extract tokens)
-    layout: Literal["cls-first", "cls-last"] = "cls-first"  # type: ignore[misc] # a field here too
+    layout: Literal["cls-first", "cls-last"] = "cls-first"
 
 
 @dataclass(frozen=True)
@@ -89,7 +89,7 @@ class TwoTowers(RowLayout):
     kind: ClassVar[str] = "two-towers"
     batch_size: int = bounded(64, least=2)
     length: int = bounded(64, least=8)
-    layout: Literal["cls-first", "cls-last"] = "cls-first"  # type: ignore[misc] # a field here too
+    layout: Literal["cls-first", "cls-last"] = "cls-first"
     min_score: float = 4.0  # scored pairs: positive from this score on
     positive_labels: tuple[str, ...] = ()  # labelled pairs: positive with one of these labels
 

@@ -34,7 +34,7 @@ class NoTokenizer:
 class Text:
     """Where the text is and how it is cut into documents and splits."""
 
-    vocabularies: ClassVar[str] = "shared"
+    vocabularies = "shared"
     text: tuple[str, ...] = ("python-docs",)  # built-in names, files, folders, or - for standard input
     valid: tuple[str, ...] = ()  # own validation text; otherwise a fraction of the documents
     test: tuple[str, ...] = ()
@@ -51,7 +51,7 @@ class LabelledExamples:
     """Where labelled texts are and how they are split; a set's own splits come before fractions."""
 
     tasks: ClassVar[tuple[str, ...]] = ("classification",)
-    vocabularies: ClassVar[str] = "shared"
+    vocabularies = "shared"
     text: tuple[str, ...] = ("world-classification",)  # files, sets that `firth data` lists, or - for standard input
     valid: tuple[str, ...] = ()  # own validation examples; otherwise a fraction
     test: tuple[str, ...] = ()
@@ -91,8 +91,7 @@ class TextToText(TaskExamples):
     test_source: tuple[str, ...] = ()  # … and for the test
     test_target: tuple[str, ...] = ()
     empty_pairs: Literal["refuse", "drop"] = "refuse"  # what to do with a pair of which one text is empty
-    # one for source and target, or one for each
-    vocabularies: Literal["shared", "separate"] = "shared"  # type: ignore[misc] # a field here too
+    vocabularies: Literal["shared", "separate"] = "shared"  # one for source and target, or one for each
 
     def files(self, split: str) -> tuple[tuple[str, ...], tuple[str, ...]]:
         """The files of a split: of source texts and of target texts."""

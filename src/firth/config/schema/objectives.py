@@ -13,7 +13,7 @@ class ObjectiveOptions:
     """What every objective has."""
 
     noise: ClassVar[tuple[str, ...]] = ()
-    next_sentence: ClassVar[bool] = False
+    next_sentence = False  # without annotation, so that a field of this name keeps its place below
     special_tokens: ClassVar[tuple[str, ...]] = ("cls", "sep", "mask", "end")  # roles of those it needs
 
 
@@ -42,8 +42,7 @@ class MaskedLM(Masking):
     """Masked language modelling (MLM): predict masked tokens from both sides (BERT; Devlin et al. 2019)."""
 
     kind: ClassVar[str] = "masked-lm"
-    # next-sentence prediction (NSP) too; needs batching.pairs = next-sentence
-    next_sentence: bool = False  # type: ignore[misc] # a field here, a constant above
+    next_sentence: bool = False  # next-sentence prediction (NSP) too; needs batching.pairs = next-sentence
 
 
 @dataclass(frozen=True)

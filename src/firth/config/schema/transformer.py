@@ -92,7 +92,6 @@ Positions = (
 class AttentionOptions:
     """What every kind of attention has."""
 
-    layers: ClassVar[tuple[str, ...]] = ("full",)  # kinds of attention, by turns
     has_kv_cache: ClassVar[bool] = True
     head_width: int = bounded(0, least=0)  # 0: the heads share the width
     scaled: bool = True  # scores are divided by the square root of the head width (T5: no)
@@ -105,6 +104,7 @@ class FullAttention(AttentionOptions):
     """Every query attends to every key that the mask lets it see (Vaswani et al. 2017)."""
 
     kind: ClassVar[str] = "full"
+    layers: ClassVar[tuple[str, ...]] = ("full",)
 
 
 @dataclass(frozen=True)
@@ -112,6 +112,7 @@ class WindowAttention(AttentionOptions):
     """Sliding-window attention with dilation and global tokens (Longformer; Beltagy et al. 2020)."""
 
     kind: ClassVar[str] = "window"
+    layers: ClassVar[tuple[str, ...]] = ("full",)
     # tokens on each side, by layer, the last for layers above it too
     window: tuple[int, ...] = field(default=(256,), metadata={"least": 1})
     scale_window: bool = False  # in training, rows shorter than the context have proportionally smaller windows
@@ -154,8 +155,7 @@ class ReformerAttention(AttentionOptions):
 
     kind: ClassVar[str] = "lsh"
     has_kv_cache: ClassVar[bool] = False
-    # by turns
-    layers: tuple[Literal["full", "local", "lsh"], ...] = ("local", "lsh")  # type: ignore[misc] # a field here
+    layers: tuple[Literal["full", "local", "lsh"], ...] = ("local", "lsh")  # by turns
     local: Local = field(default_factory=Local)
     lsh: LSH = field(default_factory=LSH)
 
