@@ -82,9 +82,8 @@ class System(nn.Module):
         outputs = classes if config.head.outputs == "labels" else vocabulary
         self.head = HEADS[type(config.head)](config.head, outputs, self.backbone.width, width)
         self.objective = OBJECTIVES[type(config.objective)](config, self.backbone.width)
-        companion = self.objective.companion_config(config)
-        if companion is not None:
-            self.objective.companion = self._companion(companion, vocabulary, width)
+        if self.objective.companion_config is not None:
+            self.objective.companion = self._companion(self.objective.companion_config(config), vocabulary, width)
         if self.backbone.bidirectional_setting and not self.objective.allows_bidirectional:
             what = "a bidirectional network cannot be trained to predict the next token"
             setting = self.backbone.bidirectional_setting

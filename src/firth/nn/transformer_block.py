@@ -1,4 +1,5 @@
-"""A Transformer layer: residual connections and where their norms stand (pre-norm, post-norm, sandwich)."""
+"""A Transformer layer: residual connections, norms (layer norm, RMS norm) and their placement (pre-norm, post-norm,
+sandwich)."""
 
 from __future__ import annotations
 
@@ -8,14 +9,22 @@ from dataclasses import replace
 from torch import Tensor, nn
 from torch.nn import functional as F
 
-from firth.config.schema import Transformer
+from firth.config.schema import RMSNorm, Transformer
 from firth.nn.attention.local import LocalAttention
 from firth.nn.attention.lsh import LSHAttention
 from firth.nn.attention.multi_head import AttentionContext, CrossAttention, MultiHeadAttention
 from firth.nn.feedforward import FeedForward
-from firth.nn.norm import build_norm
 
 ATTENTIONS = {"full": MultiHeadAttention, "local": LocalAttention, "lsh": LSHAttention}
+
+
+def build_norm(config: Transformer, width: int = 0) -> nn.LayerNorm | nn.RMSNorm:
+    """Layer normalisation (Ba et al. 2016) or RMS normalisation (Zhang and Sennrich 2019), by default of the
+    Transformer's width."""
+    width, epsilon = width or config.width, config.norm.epsilon
+    if isinstance(config.norm, RMSNorm):
+        return nn.RMSNorm(width, epsilon)
+    return nn.LayerNorm(width, epsilon, bias=config.bias)
 
 
 class ResidualBlock(nn.Module):

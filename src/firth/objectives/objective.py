@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from collections.abc import Callable
 from typing import Protocol
 
 from torch import Tensor, nn
@@ -45,11 +46,8 @@ class Objective(nn.Module, ABC):
     metric = "tokens"  # the term that evaluation reports
     allows_bidirectional = True  # whether the backbone may be bidirectional
     nonstationary = False  # whether losses of different steps are not comparable
-
-    @classmethod
-    def companion_config(cls, config: schema.Neural) -> schema.Neural | None:
-        """The configuration of a second network that is trained beside the system's own, if there is one."""
-        return None
+    # the configuration of a second network trained beside the system's own, from the system's
+    companion_config: Callable[[schema.Neural], schema.Neural] | None = None
 
     @abstractmethod
     def counts(self, batch: Batch) -> dict[str, float]:

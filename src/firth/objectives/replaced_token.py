@@ -31,6 +31,7 @@ class ReplacedTokenDetectionObjective(Objective):
     """The generator's masked language modelling loss, and the discriminator's binary cross-entropy."""
 
     nonstationary = True  # a better generator raises the discriminator's loss, so evaluation uses the generator's
+    companion_config = staticmethod(generator_config)
     companion: Companion  # the generator
 
     def __init__(self, config: schema.Neural, width: int):
@@ -39,11 +40,6 @@ class ReplacedTokenDetectionObjective(Objective):
         if not isinstance(config.backbone, schema.Transformer) or not isinstance(config.head, schema.DiscriminatorHead):
             what = "replaced token detection needs a Transformer with a discriminator head"
             raise FirthError(what, where="objective", do="set backbone.kind=transformer and head.kind=discriminator")
-
-    @classmethod
-    def companion_config(cls, config: schema.Neural) -> schema.Neural:
-        """The generator's."""
-        return generator_config(config)
 
     def counts(self, batch: Batch) -> dict[str, float]:
         """The number of predictions of each term, by which it is divided; known before the forward pass."""

@@ -25,12 +25,11 @@ from firth.nn.attention.multi_head import (
 )
 from firth.nn.attention.segment_recurrence import MEMORY, SegmentMemory
 from firth.nn.attention.two_stream import QueryStream, two_stream_mask
-from firth.nn.norm import build_norm
 from firth.nn.positions import POSITION_ENCODINGS
 from firth.nn.positions.encodings import has_relative_segments, head_width
 from firth.nn.positions.relative import different_segments
 from firth.nn.reversible import RESIDUAL_STREAMS, STREAM_COUNTS
-from firth.nn.transformer_block import TransformerBlock
+from firth.nn.transformer_block import TransformerBlock, build_norm
 from firth.types import Encoded, State, Tokens, expect
 
 
