@@ -11,7 +11,7 @@ import firth
 from firth import presets
 from firth.cli.main import app
 from firth.config import core
-from firth.generation.generate import GenerationConfig
+from firth.pipelines.translate import TranslateOptions
 
 SOURCE = Path(firth.__file__).parent
 TEXT = (SOURCE.parent.parent / "docs" / "glossary.md").read_text()
@@ -41,7 +41,7 @@ def check_options(command, words):
     known = {name for parameter in command.params for name in (*parameter.opts, *parameter.secondary_opts)}
     assert {word for word in words if word.startswith("--")} <= known
     settings = [after for word, after in pairwise(words) if word == "--set"]
-    assert any(accepts(config, settings) for config in (*CONFIGURATIONS, GenerationConfig()))
+    assert any(accepts(config, settings) for config in (*CONFIGURATIONS, TranslateOptions()))
 
 
 def accepts(config, settings):

@@ -1,4 +1,4 @@
-"""firth: every model family of the language-modelling textbook, on your own text, on one machine."""
+"""firth: language models of every family, on your own text, on one machine."""
 
 from typing import TYPE_CHECKING, Any
 

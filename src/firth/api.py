@@ -248,7 +248,7 @@ def _require_unused(path: Path) -> None:
     """Refuse a folder with other files; what an early crash leaves in it does not count."""
     names = [entry.name for entry in path.iterdir()] if path.is_dir() else []
     if any(name != "tokenizers" and not name.startswith(".") for name in names):
-        raise FirthError("this folder has other things in it", where=path, do="choose an empty or a new one with --out")
+        raise FirthError("this folder has other files in it", where=path, do="choose an empty or a new one with --out")
 
 
 def _full_names(short: str, config: schema.System, preset: str) -> list[str]:

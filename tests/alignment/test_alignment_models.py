@@ -506,7 +506,7 @@ def test_unseen_words_and_lengths(tokenizer):
 
 
 def test_no_usable_pairs_is_an_error(tokenizer):
-    with pytest.raises(FirthError, match="none of 1 pairs has words on both sides and at most 100"):
+    with pytest.raises(FirthError, match="none of 1 pairs has 1 to 100 words on each side"):
         alignment.fit(encode([("", "nichts")], tokenizer), tokenizer.vocab_size)
-    with pytest.raises(FirthError, match="at most 1 of them"):
+    with pytest.raises(FirthError, match="none of 2 pairs has 1 to 1 words on each side"):
         alignment.fit(encode(TEXTS[:2], tokenizer), tokenizer.vocab_size, Aligner(max_length=1))

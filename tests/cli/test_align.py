@@ -86,4 +86,4 @@ def test_bad_files(command, files, tmp_path):
     assert_refused(command("align", left, left, "--gold", gold), "a.align:1: link 0-7, where there are 2 and 2 words")
     left.write_text("a\n\n")
     right.write_text("\nb\n")
-    assert_refused(command("align", left, right), "none of 2 pairs has words on both sides")
+    assert_refused(command("align", left, right), "none of 2 pairs has 1 to 100 words on each side")

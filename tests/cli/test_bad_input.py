@@ -88,7 +88,7 @@ def test_empty_standard_input_is_refused(command, training, tmp_path):
 @pytest.mark.parametrize(
     ("words", "said"),
     [
-        (["trian", "lstm-lm"], "unknown verb 'trian'; did you mean 'train'?"),
+        (["trian", "lstm-lm"], "unknown command 'trian'; did you mean 'train'?"),
         (["train"], "Missing argument 'PRESET|RECIPE.toml|RUN'; see firth train --help"),
         (["train", "lstm-lm", "--widht", "3"], "No such option: --widht"),
         (["train", "lstm"], "unknown preset 'lstm'; did you mean 'lstm-lm'?"),
@@ -392,7 +392,7 @@ def test_what_may_not_be_written_is_said(command, training, tmp_path, monkeypatc
 
 def test_a_folder_that_cannot_be_made_is_refused(command, training, corpus, tmp_path, monkeypatch):
     assert_refused(command(*training, "--out", corpus / "below"), corpus, "a part of this path is not a folder; choose")
-    assert_refused(command(*training, "--out", corpus), corpus, "a file of this name stands in the way; choose another")
+    assert_refused(command(*training, "--out", corpus), corpus, "a file has this name; choose another")
     assert corpus.read_text() == TEXT
 
     def refuse(*_, **__):

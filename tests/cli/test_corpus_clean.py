@@ -326,7 +326,7 @@ def test_the_text_is_not_written_over(command, text):
 def test_folders_that_are_not_there(command, text, tmp_path):
     call = ["corpus", "clean", "--text", text, "--min-words", 1, "--out"]
     assert_refused(command(*call, tmp_path / "none" / "out.txt"), "none: no such folder")
-    assert_refused(command(*call, tmp_path), "a folder stands in the way")
+    assert_refused(command(*call, tmp_path), "a folder has this name")
 
 
 def test_an_old_file_stays_when_reading_fails_or_nothing_is_left(clean, tmp_path):

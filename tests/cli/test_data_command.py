@@ -118,7 +118,7 @@ def test_a_set_is_not_written_over(command, own):
     words = ("data", "add", "films", "--task", "classification", "--train", "films.tsv", "--set", "columns=label,text")
     assert command(*words).code == 0
     again = command(*words)
-    assert again.code == 2 and "films: there is a set of this name already" in again.err and "--replace" in again.err
+    assert again.code == 2 and "films: a data set of this name exists already" in again.err and "--replace" in again.err
     assert command(*words, "--replace", "--about", "anew").code == 0
     assert 'about = "anew"' in (own / "sets" / "films.toml").read_text()
 
@@ -207,7 +207,7 @@ def test_built_in_sets_can_be_written_and_checked(command, own):
         (("check", "films.tsv", "--task", "pairs", "--column", "left"), "write it as text=body"),
         (("add", "x", "--task", "pairs"), "x: no file; give at least one"),
         (("add", "x", "--task", "pairs", "--train", "none.tsv"), "no such file"),
-        (("add", "a/b", "--task", "pairs", "--train", "films.tsv"), "is no name for a set"),
+        (("add", "a/b", "--task", "pairs", "--train", "films.tsv"), "is not a name for a data set"),
         (("convert", "ner.conll", "a.tsv", "--to", "tsv"), "Tagged does not fit a row of a table"),
         (("convert", "ner.conll", "a", "--to", "trees"), "trees holds Tree, but the file has Tagged"),
         (("convert", "ner.conll", "a", "--to", "idx"), "cannot be written"),

@@ -121,7 +121,7 @@ def test_bad_input_is_refused_in_one_line(command, words, hand, run, tmp_path):
     assert_refused(command("export", words, "--to", "arpo", "--out", out), "unknown kind of export 'arpo'", "arpa")
     assert_refused(command("export", words, "--to", "tar.xz", "--out", out), "known: arpa")
     assert_refused(command("export", words, "--to", "arpa", "--out", tmp_path / "no" / "f"), "no such folder")
-    assert_refused(command("export", words, "--to", "arpa", "--out", tmp_path), "a folder stands in the way")
+    assert_refused(command("export", words, "--to", "arpa", "--out", tmp_path), "a folder has this name")
     assert_refused(command("export", words, "--to", "arpa", "--out", out, "--verify"), "cannot be read back")
     assert_refused(command("export", run, "--to", "arpa", "--out", out), "unknown kind of export 'arpa'", "huggingface")
     assert_refused(command("export", run, "--to", "huggingface", "--out", out), "of the kind recurrent", "GPT-2")

@@ -55,7 +55,7 @@ def test_run_completes(command, counted):
     [
         (["--beam", "3", "--top-k", "2"], "--top-k has no effect on a beam search; leave it or --beam out"),
         (["--beam", "3", "--seed", "2"], "--seed has no effect on a beam search"),
-        (["--beam", "2", "--count", "3"], "a beam of 2 has no 3 best; make the beam wider"),
+        (["--beam", "2", "--count", "3"], "a beam of 2 cannot return 3 hypotheses; make the beam wider"),
         (["--length-penalty", "1"], "--length-penalty belongs to --beam; add --beam 5"),
         (["--beam", "2", "--length-penalty", "-1"], "penalty = -1.0: must be at least 0.0"),
         (["--prefix"], "--prefix belongs to --score; add --score"),

@@ -156,7 +156,7 @@ def test_prompts_compares_next_words(command, trained):
         (["[MASK] [MASK]", "[MASK]"], "2 [MASK]s in the text"),
         (["[MASK]", "[MASK]", "--plot", "p.gif"], "unknown figure format '.gif'"),
         (["[MASK]", "[MASK]", "--plot", "no/p.svg"], "no: no such folder"),
-        (["[MASK]", "word " * 99 + "[MASK]"], "this model reads at most 32 at once; give a shorter text"),
+        (["[MASK]", "word " * 99 + "[MASK]"], "this model takes at most 32 at once; give a shorter text"),
     ],
 )
 def test_bad_prompts_are_refused(command, masked, tmp_path, monkeypatch, words, said):

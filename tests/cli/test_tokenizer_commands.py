@@ -67,7 +67,7 @@ def test_bad_input_is_one_line(command, make, run, tmp_path):
         (("import", half, out), half, "not a SentencePiece model, or damaged"),
         (("import", tmp_path / "none", out), "cannot read"),
         (("import", tmp_path / "none", out), "give a SentencePiece .model"),
-        (("export", bpe, out, "--to", "sentencepiece"), "SentencePiece has nothing like a byte-bpe tokenizer"),
+        (("export", bpe, out, "--to", "sentencepiece"), "SentencePiece has no counterpart of a byte-bpe tokenizer"),
         (("export", bpe, out, "--to", "bert"), "not BERT's kind"),
         (("export", bpe, out, "--to", "berd"), "'berd' is not one of 'sentencepiece', 'bert', 'gpt2'"),
         (("edit", bpe, "--out", out), "nothing to add or remove"),

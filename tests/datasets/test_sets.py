@@ -78,7 +78,7 @@ def test_a_name_is_given_once(mine, own):
     from dataclasses import replace
 
     sets.save(mine)
-    with pytest.raises(FirthError, match="mine: there is a set of this name already; choose another name, or give --r"):
+    with pytest.raises(FirthError, match="mine: a data set of this name exists already; choose another name, or"):
         sets.save(replace(mine, about="other films"))
     assert sets.find("mine").about == "films"
     sets.save(replace(mine, about="other films"), overwrite=True)

@@ -234,7 +234,7 @@ def test_built_in_texts_are_documents(tmp_path):
     assert len(list(world)) == 30 and world.describe() == "world:30"
     assert world.fingerprint() != open_source(("world:31",), Text(), tmp_path).fingerprint()
     assert next(iter(open_source(("world",), Text(), tmp_path))) == next(iter(world))
-    with refused(r"^world:many: 'many' is no number of documents; write world:50000$"):
+    with refused(r"^world:many: 'many' is not a number of documents; write world:50000$"):
         open_source(("world:many",), Text(), tmp_path)
     with refused(r"^python-docs:3: it takes no number; write python-docs$"):
         open_source(("python-docs:3",), Text(), tmp_path)

@@ -93,7 +93,7 @@ def test_global_tokens_outside_the_text_are_refused(long, position):
 
 
 def test_a_text_longer_than_the_positions_is_refused(long):
-    with pytest.raises(FirthError, match="reads at most 40 at once"):
+    with pytest.raises(FirthError, match="takes at most 40 at once"):
         long.embed([" ".join(["w1"] * 50)])
 
 

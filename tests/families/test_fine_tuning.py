@@ -225,7 +225,7 @@ def test_language_models_embed_texts_too(folder, kind):
     np.testing.assert_allclose(together, alone, atol=1e-5)
     assert together.shape == (2, 16) and model.embed([]).shape == (0, 16)
     assert len(model.answer("so boring", {"embed": True})["vector"]) == 16
-    with pytest.raises(FirthError, match="reads at most 12 at once"):
+    with pytest.raises(FirthError, match="takes at most 12 at once"):
         model.embed(["so " * 50])
 
 

@@ -119,7 +119,7 @@ def test_rows_move_along_any_axis():
 def test_a_used_folder_and_an_empty_run_are_refused(model, tmp_path):
     (tmp_path / "used").mkdir()
     (tmp_path / "used" / "x").touch()
-    with pytest.raises(FirthError, match="other things in it"):
+    with pytest.raises(FirthError, match="other files in it"):
         edit_run(model.run.path, tmp_path / "used", add=["enemies"])
     with pytest.raises(FirthError, match="no such run folder"):
         edit_run(tmp_path / "none", tmp_path / "new", add=["enemies"])

@@ -149,5 +149,5 @@ def test_banned_tokens_do_not_come_and_where_nothing_can_follow_the_text_ends():
 
 
 def test_more_results_than_hypotheses_are_refused():
-    with pytest.raises(FirthError, match="a beam of 2 has no 3 best; make the beam wider"):
+    with pytest.raises(FirthError, match="a beam of 2 cannot return 3 hypotheses; make the beam wider"):
         beam_search(Table(ROWS), prompts(START), 3, BeamConfig(2, count=3), end=END)

@@ -89,5 +89,5 @@ def test_options_out_of_bounds_are_refused(options, message):
 
 
 def test_more_sequences_than_the_beam_size_are_refused():
-    with pytest.raises(FirthError, match="a beam of 1 has no 3 best; make the beam wider"):
+    with pytest.raises(FirthError, match="a beam of 1 cannot return 3 hypotheses; make the beam wider"):
         generate(Table(UNIFORM), prompts(START), 2, GenerationConfig(count=3), end=END)

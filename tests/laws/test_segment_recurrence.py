@@ -156,5 +156,5 @@ def test_global_attention_of_the_first_token_is_refused():
 
 
 def test_contiguous_batches_need_a_memory():
-    with pytest.raises(FirthError, match=r"need segment memory.*or backbone\.memory\.kind=segment-recurrence"):
+    with pytest.raises(FirthError, match=r"need segment recurrence.*or backbone\.memory\.kind=segment-recurrence"):
         system(0)

@@ -99,9 +99,9 @@ def test_its_answers_are_the_same_for_people_and_machines(model):
 @pytest.mark.parametrize(
     ("text", "options", "message"),
     [
-        ("7 and 8 " * 20, {}, "reads at most 18 at once"),
+        ("7 and 8 " * 20, {}, "takes at most 18 at once"),
         ("7", {"score": True}, "this model has no --score"),
-        ("7", {"count": 3, "beam": 2}, "a beam of 2 has no 3 best"),
+        ("7", {"count": 3, "beam": 2}, "a beam of 2 cannot return 3 hypotheses"),
     ],
 )
 def test_what_it_cannot_do_is_refused(model, text, options, message):

@@ -67,12 +67,12 @@ def test_the_command_line_predicts_whether_the_input_continues_a_text(bert):
 def test_a_model_without_the_head_says_so(tmp_path):
     settings = SETTINGS | {"train.budget": "1 steps"}
     model = firth.train("modern-encoder:tiny", text="world:50", out=tmp_path / "run", settings=settings)
-    with pytest.raises(FirthError, match="next sentence prediction"):
+    with pytest.raises(FirthError, match="next-sentence prediction"):
         model.next_sentence("a", "b")
 
 
 def test_two_segments_longer_than_the_context_are_refused(bert):
-    with pytest.raises(FirthError, match="tokens, and this model reads at most"):
+    with pytest.raises(FirthError, match="tokens, and this model takes at most"):
         bert.next_sentence("man " * 20, "dog " * 20)
 
 

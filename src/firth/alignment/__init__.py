@@ -32,7 +32,7 @@ def start_training(bitext: Bitext, vocab_size: int, config: Aligner) -> Training
     """Initialise both directions before the first EM iteration; pairs with an empty or too long side are skipped."""
     usable = bitext.usable(config.max_length)
     if not usable.any():
-        what = f"none of {len(bitext):,} pairs has words on both sides and at most {config.max_length} of them"
+        what = f"none of {len(bitext):,} pairs has 1 to {config.max_length} words on each side"
         raise FirthError(what, do="give other texts, or raise method.max_length")
     return Training(bitext.select(usable), vocab_size, config)
 

@@ -29,13 +29,13 @@ def align(
     ] = "",
     run: Annotated[str, typer.Option(metavar="RUN", help="Use a trained run instead.")] = "",
     symmetrisation: Annotated[
-        Symmetrisation | None, typer.Option(help="How both directions are combined; as trained.")
+        Symmetrisation | None, typer.Option(help="How both directions are combined; by default as trained.")
     ] = None,
     gold: Annotated[str, typer.Option(metavar="FILE", help="Sure gold links (Pharaoh format), to compute AER.")] = "",
     possible: Annotated[str, typer.Option(metavar="FILE", help="With --gold: possible gold links.")] = "",
     out: Annotated[Path | None, typer.Option(help="Write the links to this file.")] = None,
     words: Annotated[bool, typer.Option("--words", help="Print words instead of positions.")] = False,
-    threads: Annotated[int, typer.Option(min=0, help="0: all cores.")] = 0,
+    threads: Annotated[int, typer.Option(min=0, help="Number of threads; 0: all cores.")] = 0,
     settings: SETTINGS = None,
     quiet: QUIET = False,
     as_json: JSON = False,

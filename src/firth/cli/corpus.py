@@ -22,13 +22,13 @@ if TYPE_CHECKING:
     from firth.corpus.collocations import CollocateCounts
 
 WORD = Annotated[str, typer.Argument(metavar="WORD", help='A word, a phrase in quotes, or with wildcards: "colo*r".')]
-SPLIT = Annotated[choice(("words", "whitespace")), typer.Option(help="How words are split.")]
+SPLIT = Annotated[choice(("words", "whitespace")), typer.Option(help="How text is split into words.")]
 IGNORE_CASE = Annotated[bool, typer.Option("--ignore-case", help="Ignore case.")]
 WHERE = Annotated[str, typer.Option(metavar="COLUMN=VALUE", help="Only these documents: author=Ann, file=a.txt.")]
 REFERENCE = "Another text, or a part of this one: author=Ann compares Ann's documents with the others."
 HTML = Annotated[Path | None, typer.Option(help="Also write an HTML page.")]
 LIMIT = Annotated[int, typer.Option(help="Rows to print at most.")]
-MIN_COUNT = Annotated[int, typer.Option(help="Rarer words are left out.")]
+MIN_COUNT = Annotated[int, typer.Option(help="Leave out rarer words.")]
 
 
 @dataclass(frozen=True)
@@ -123,8 +123,8 @@ def concordance(
     text: TEXT = "python-docs",
     column: COLUMN = "",
     width: Annotated[int, typer.Option(help="Characters of context on each side.")] = 40,
-    sort: Annotated[Sort, typer.Option(help="By position, or by the words to the left or right.")] = "position",
-    by: Annotated[str, typer.Option(help="First by this column, such as author or file.")] = "",
+    sort: Annotated[Sort, typer.Option(help="Sort by position, or by the words to the left or right.")] = "position",
+    by: Annotated[str, typer.Option(help="Sort first by this column, such as author or file.")] = "",
     limit: LIMIT = 20,
     sample: Annotated[bool, typer.Option("--sample", help="A random sample of the hits instead of the first.")] = False,
     seed: SEED = 1,

@@ -22,36 +22,39 @@ if TYPE_CHECKING:
     from firth.corpus.language_id import LanguageIdentifier
     from firth.datasets.sources import Source
 
-_LIMIT = Annotated[int | None, typer.Option(min=0, help="Of a document.")]
+_MIN_CHARACTERS = Annotated[int | None, typer.Option(min=0, help="Minimum length of a document in characters.")]
+_MAX_CHARACTERS = Annotated[int | None, typer.Option(min=0, help="Maximum length of a document in characters.")]
+_MIN_WORDS = Annotated[int | None, typer.Option(min=0, help="Minimum length of a document in words.")]
+_MAX_WORDS = Annotated[int | None, typer.Option(min=0, help="Maximum length of a document in words.")]
 _REFRESH = 0.2  # seconds between two updates of the progress line
 
 
 def clean(
     text: TEXT,
     out: Annotated[Path, typer.Option(help="The file to write (.gz and .xz are compressed), or -.")],
-    min_characters: _LIMIT = None,
-    max_characters: _LIMIT = None,
-    min_words: _LIMIT = None,
-    max_words: _LIMIT = None,
-    min_letter_fraction: Annotated[float | None, typer.Option(help="Letters among the characters, 0 to 1.")] = None,
+    min_characters: _MIN_CHARACTERS = None,
+    max_characters: _MAX_CHARACTERS = None,
+    min_words: _MIN_WORDS = None,
+    max_words: _MAX_WORDS = None,
+    min_letter_fraction: Annotated[float | None, typer.Option(help="Minimum fraction of letters, 0 to 1.")] = None,
     language: Annotated[str | None, typer.Option(help="Language to keep; several with commas.")] = None,
     identifier: Annotated[
         str | None,
         typer.Option(help="Train the language identifier: en=FILE,de=FILE, or their folder; or load a saved one."),
     ] = None,
-    min_confidence: Annotated[float | None, typer.Option(help="Probability of the language; 0.5.")] = None,
+    min_confidence: Annotated[float | None, typer.Option(help="Minimum probability of the language; 0.5.")] = None,
     save_identifier: Annotated[Path | None, typer.Option(help="Save the trained language identifier.")] = None,
     required_words: Annotated[
         Path | None, typer.Option(help="Keep documents with words of this list, one per line.")
     ] = None,
-    min_required: Annotated[int | None, typer.Option(min=1, help="Different required words; 1.")] = None,
+    min_required: Annotated[int | None, typer.Option(min=1, help="Minimum of different required words; 1.")] = None,
     blocked_words: Annotated[Path | None, typer.Option(help="Drop documents with a word of this list.")] = None,
     stopwords: Annotated[
-        str | None, typer.Option(help="A list, or a number: that many most common words of the text.")
+        str | None, typer.Option(help="Stop words: a file, or n for the n most common words of the text.")
     ] = None,
-    min_stopword_fraction: Annotated[float, typer.Option(help="Stop words among the words.")] = 0.0,
-    max_stopword_fraction: Annotated[float, typer.Option(help="Stop words among the words.")] = 1.0,
-    remove_stopwords: Annotated[bool, typer.Option("--remove-stopwords", help="Remove them from the text.")] = False,
+    min_stopword_fraction: Annotated[float, typer.Option(help="Minimum fraction of stop words.")] = 0.0,
+    max_stopword_fraction: Annotated[float, typer.Option(help="Maximum fraction of stop words.")] = 1.0,
+    remove_stopwords: Annotated[bool, typer.Option("--remove-stopwords", help="Remove stop words.")] = False,
     deduplicate: Annotated[bool, typer.Option("--deduplicate", help="Drop exact duplicates.")] = False,
     near_duplicates: Annotated[
         float | None, typer.Option(help="Drop near-duplicates (MinHash) of this Jaccard similarity: 0.8.")
@@ -59,7 +62,7 @@ def clean(
     shingle_size: Annotated[int | None, typer.Option(min=1, help="Words per shingle of --near-duplicates; 5.")] = None,
     num_hashes: Annotated[int | None, typer.Option(min=1, help="MinHash functions of --near-duplicates; 128.")] = None,
     segment: Annotated[choice(SEGMENTERS) | None, typer.Option(help="Word segmentation: blanks between words.")] = None,
-    lowercase: Annotated[Lowercase, typer.Option(help="How words are compared.")] = "yes",
+    lowercase: Annotated[Lowercase, typer.Option(help="Ignore case; turkish: I with ı, İ with i.")] = "yes",
     document: DOCUMENT = "auto",
     encoding: ENCODING = "utf-8",
     encoding_errors: ENCODING_ERRORS = "strict",

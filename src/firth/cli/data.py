@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 app = typer.Typer(help="List, check and convert data sets.", add_completion=False, rich_markup_mode=None)
 _MAX_LABELS = 12  # that a summary lists
 Task, FormatName, Scheme = choice(TASKS), choice(FORMATS), choice([*SCHEMES, *ALIASES])
-FORMAT = Annotated[FormatName | None, typer.Option("--format", help="File format; guessed by default.")]
+FORMAT = Annotated[FormatName | None, typer.Option("--format", help="File format; by default detected.")]
 FORMAT_SETTINGS = Annotated[
     list[str] | None, typer.Option("--set", metavar="KEY=VALUE", help="An option of the format: columns=label,text")
 ]
@@ -109,13 +109,13 @@ def show(
 @app.command("check")
 def check(
     source: SOURCE,
-    task: Annotated[Task | None, typer.Option(help="The task to check it for; as the data set says.")] = None,
+    task: Annotated[Task | None, typer.Option(help="The task; by default that of the data set.")] = None,
     format_name: FORMAT = None,
     settings: FORMAT_SETTINGS = None,
     column: COLUMNS = None,
     split: SPLIT = "",
     encoding: ENCODING = "",
-    train: Annotated[Path | None, typer.Option(help="Its training file, to compare the labels.")] = None,
+    train: Annotated[Path | None, typer.Option(help="The training file, to compare the labels.")] = None,
     max_problems: Annotated[int, typer.Option(min=1, help="Problems to print at most.")] = 20,
     data: DATA = None,
     as_json: JSON = False,
@@ -210,7 +210,7 @@ def convert(
     out: Annotated[Path, typer.Argument(metavar="OUT", help="The file to write; .gz and .xz are compressed.")],
     to: Annotated[FormatName, typer.Option(help="Its format.")],
     split: SPLIT = "",
-    count: Annotated[int | None, typer.Option(min=1, help="Records at most.")] = None,
+    count: Annotated[int | None, typer.Option(min=1, help="Number of records at most.")] = None,
     format_name: FORMAT = None,
     settings: FORMAT_SETTINGS = None,
     to_settings: Annotated[

@@ -27,8 +27,8 @@ def evaluate(
     text: Annotated[str | None, typer.Option(help="Other text than the run's own: a file, a folder or -.")] = None,
     source: Annotated[str | None, typer.Option(help="Source texts, one per line, with --target.")] = None,
     target: Annotated[str | None, typer.Option(help="Reference texts, line by line with --source.")] = None,
-    split: Annotated[str, typer.Option(help="Of the run's own text: train, valid or test.")] = "",
-    memory: Annotated[int | None, typer.Option(min=0, help="Memory length in tokens; as trained.")] = None,
+    split: Annotated[str, typer.Option(help="Split of the run's own text: train, valid or test.")] = "",
+    memory: Annotated[int | None, typer.Option(min=0, help="Memory length in tokens; by default as trained.")] = None,
     weights: WEIGHTS = "float32",
     as_json: JSON = False,
 ) -> None:
@@ -74,7 +74,9 @@ def run(
         int | None, typer.Option(min=1, help="Print the n most probable next words and tokens.")
     ] = None,
     beam: Annotated[int | None, typer.Option(min=1, help="Beam size of a beam search.")] = None,
-    length_penalty: Annotated[float | None, typer.Option(help="With --beam: above 0 favours longer texts.")] = None,
+    length_penalty: Annotated[
+        float | None, typer.Option(help="With --beam: length penalty; above 0 favours longer texts.")
+    ] = None,
     repetition: Annotated[bool | None, typer.Option("--repetition", help="Print repetition rates too.")] = None,
     max_length: Annotated[int | None, typer.Option(help="Tokens to generate at most.", min=1)] = None,
     count: Annotated[int | None, typer.Option(help="Results per input: texts, neighbours, labels.", min=1)] = None,
@@ -92,7 +94,7 @@ def run(
     plot: Annotated[Path | None, typer.Option(help="Plot the attention weights to a .svg, .png or .html.")] = None,
     tree: Annotated[Path | None, typer.Option(help="Plot the beam search tree to a .svg, .png or .html.")] = None,
     ensemble: Annotated[
-        str | None, typer.Option(metavar="RUN,…", help="Average with the models of other runs.")
+        str | None, typer.Option(metavar="RUN,…", help="Ensemble: average with the models of other runs.")
     ] = None,
     weights: WEIGHTS = "float32",
     settings: Annotated[

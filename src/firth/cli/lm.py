@@ -63,7 +63,7 @@ def _ranking_row(row: Ranked) -> dict[str, str]:
 def correct(
     run: LANGUAGE_MODEL,
     text: Annotated[str, typer.Argument(metavar="TEXT", help="The text, or - to read lines.")],
-    max_distance: Annotated[int, typer.Option(min=1, max=2, help="Edit distance of a correction at most.")] = 1,
+    max_distance: Annotated[int, typer.Option(min=1, max=2, help="Maximum edit distance of a correction.")] = 1,
     error_rate: Annotated[
         float | None, typer.Option(help="Prior probability of an error; 0.001, with --confusion-set 0.05.")
     ] = None,
@@ -126,7 +126,7 @@ def authorship(
     run: Annotated[
         list[str] | None, typer.Option(metavar="NAME=RUN", help="austen=runs/a: a trained model of an author.")
     ] = None,
-    preset: Annotated[str, typer.Option(help="What to train; a character n-gram model by default.")] = "",
+    preset: Annotated[str, typer.Option(help="Preset to train; a character n-gram model by default.")] = "",
     settings: SETTINGS = None,
     no_normalise: Annotated[
         bool, typer.Option("--no-normalise", help="Keep line breaks, quotation marks and dashes as they are.")
@@ -195,11 +195,11 @@ def surprisal(
     run: LANGUAGE_MODEL,
     text: Annotated[str, typer.Option(help="Human text: a file or folder; the run's own test text by default.")] = "",
     out: Annotated[Path, typer.Option(help="The page or plot to write: .html or .svg.")] = Path("surprisal.html"),
-    passages: Annotated[int, typer.Option(min=1, help="Documents that are continued.")] = 8,
+    passages: Annotated[int, typer.Option(min=1, help="Number of documents that are continued.")] = 8,
     prompt_length: Annotated[int, typer.Option(min=1, help="Tokens of the prompt, from each document.")] = 20,
     max_length: Annotated[int, typer.Option(min=10, help="Tokens after the prompt.")] = 80,
     beam: Annotated[int, typer.Option(min=1, help="Beam size.")] = 5,
-    top_p: Annotated[float, typer.Option(help="Of the nucleus sampling.")] = 0.95,
+    top_p: Annotated[float, typer.Option(help="Top-p of the nucleus sampling.")] = 0.95,
     document: Annotated[DocumentUnit | None, typer.Option(help="With --text: what a document is.")] = None,
     seed: SEED = 0,
     as_json: JSON = False,

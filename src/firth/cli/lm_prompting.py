@@ -31,7 +31,7 @@ def few_shot(
         str, typer.Option(help=r'A file, or the text: "Review: {text}\nSentiment: {label}", with columns in braces.')
     ],
     examples: Annotated[str, typer.Option(help="Test examples: a table (TSV, CSV, JSONL, …) or a data set, sst2:dev.")],
-    demonstrations: Annotated[str, typer.Option(help="Where demonstrations come from; the other examples.")] = "",
+    demonstrations: Annotated[str, typer.Option(help="Source of the demonstrations; by default the examples.")] = "",
     shots: Annotated[str, typer.Option(metavar="N,…", help="Demonstrations per prompt.")] = "0,1,4",
     scoring: Annotated[
         str,
@@ -44,7 +44,7 @@ def few_shot(
         list[str] | None, typer.Option(metavar="LABEL=WORDS", help="1=positive: the words for a label; repeatable.")
     ] = None,
     column: COLUMNS = None,
-    separator: Annotated[str, typer.Option(help="Between demonstrations.")] = r"\n\n",
+    separator: Annotated[str, typer.Option(help="Text between demonstrations.")] = r"\n\n",
     max_examples: Annotated[int, typer.Option(min=0, help="A random sample of the examples; 0: all.")] = 0,
     format_name: FORMAT = None,
     settings: FORMAT_SETTINGS = None,

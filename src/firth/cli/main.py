@@ -33,7 +33,7 @@ class LazyGroup(TyperGroup):
     def get_command(self, ctx: Any, cmd_name: str) -> Any:
         """One command, its module imported now."""
         if cmd_name not in self.table:
-            raise unknown("verb", cmd_name, self.table)
+            raise unknown("command", cmd_name, self.table)
         module, _, name = self.table[cmd_name][0].partition(".")
         entry = getattr(import_module(f"firth.cli.{module}"), name)
         if isinstance(entry, typer.Typer):
@@ -193,7 +193,7 @@ SECTIONS = {
 }
 
 
-app = lazy_group("Train, evaluate, compare and use language models of every era, on your own text.", SECTIONS)
+app = lazy_group("Train, evaluate, compare and use language models of every family, on your own text.", SECTIONS)
 
 
 @app.callback()

@@ -43,7 +43,7 @@ def score(
         str, typer.Option(metavar="N,…", help="With --source: last lengths of the bins, such as 10,20,30.")
     ] = "",
     sentence_level: Annotated[bool, typer.Option("--sentence-level", help="Print the BLEU of each line.")] = False,
-    resamples: Annotated[int, typer.Option(min=100, help="Of the significance tests.")] = 1000,
+    resamples: Annotated[int, typer.Option(min=100, help="Resamples of the significance tests.")] = 1000,
     encoding: ENCODING = "utf-8",
     seed: SEED = 0,
     as_json: JSON = False,

@@ -90,7 +90,7 @@ def neighbours(
 def similarity(
     vectors: VECTORS,
     a: Annotated[str, typer.Argument(metavar="A", help="A word.")],
-    b: Annotated[str, typer.Argument(metavar="B", help="Another.")],
+    b: Annotated[str, typer.Argument(metavar="B", help="Another word.")],
     kind: KIND = None,
     as_json: JSON = False,
 ) -> None:
@@ -153,7 +153,7 @@ def recommend(
 def convert(
     vectors: VECTORS,
     out: Annotated[Path, typer.Argument(metavar="OUT", help="The file to write, or a folder for the projector.")],
-    to: Annotated[choice(FORMATS) | None, typer.Option(help="Format; by the file's ending.")] = None,
+    to: Annotated[choice(FORMATS) | None, typer.Option(help="Format; by default that of the file's extension.")] = None,
     kind: KIND = None,
     top: Annotated[int, typer.Option(min=0, help="Only the n most frequent words; 0: all.")] = 0,
     as_json: JSON = False,

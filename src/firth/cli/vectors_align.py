@@ -32,11 +32,11 @@ def align(
     ] = "",
     reverse: Annotated[bool, typer.Option("--reverse", help="The pairs have the target's words first.")] = False,
     max_seeds: Annotated[int, typer.Option(min=0, help="Only the first n seed pairs; 0: all.")] = 0,
-    hold_out: Annotated[int, typer.Option(min=0, help="Test on n of the pairs, which are then no seeds.")] = 0,
+    hold_out: Annotated[int, typer.Option(min=0, help="Hold out n of the pairs for the test.")] = 0,
     test_lexicon: Annotated[
         Path | None, typer.Option(help="Word pairs to test on; a word may have several translations.")
     ] = None,
-    refinement_rounds: Annotated[int, typer.Option(min=0, help="0: the seed lexicon alone.")] = 5,
+    refinement_rounds: Annotated[int, typer.Option(min=0, help="Rounds of refinement; 0: the seed lexicon alone.")] = 5,
     retrieval: Annotated[Retrieval, typer.Option(help="How translations are retrieved.")] = "csls",
     translate: Annotated[str, typer.Option(metavar="WORD,…", help="Words to translate; - to read them.")] = "",
     count: COUNT = 5,

@@ -12,7 +12,7 @@ from firth.embeddings.word_vectors import KINDS, Method, WordVectors
 
 VECTORS = Annotated[Path, typer.Argument(metavar="VECTORS", help="A file of word vectors, or a run folder.")]
 WORDS = Annotated[list[str], typer.Argument(metavar="WORD", help="Words, or - to read one per line.")]
-KIND = Annotated[choice(KINDS) | None, typer.Option(help="Which vectors; as they are stored.")]
+KIND = Annotated[choice(KINDS) | None, typer.Option(help="Which vectors; by default as stored.")]
 METHOD = Annotated[Method, typer.Option(help="Analogy method: 3CosAdd or 3CosMul.")]
 RESTRICT_VOCAB = Annotated[int, typer.Option(min=0, help="Only the first n words of the vocabulary; 0: all.")]
 LEXICON = Annotated[str, typer.Option(help="Which WordNet: nltk, or a lexicon of wn such as oewn:2024.")]

@@ -37,7 +37,7 @@ def evaluate(
     sections: Annotated[bool, typer.Option("--sections", help="Also the sections of each set.")] = False,
     restrict_vocab: Annotated[int, typer.Option(min=0, help="Only the n most frequent words; 0: all.")] = 0,
     case: Annotated[Case, typer.Option(help="fold: a word as written, else in lower case.")] = "fold",
-    oov: Annotated[Oov, typer.Option(help="Out-of-vocabulary words.")] = "subwords",
+    oov: Annotated[Oov, typer.Option(help="Vectors of out-of-vocabulary words.")] = "subwords",
     method: METHOD = "additive",
     seed: SEED = 0,
     kind: KIND = None,

@@ -35,7 +35,7 @@ def plot_map(
     near: Annotated[str, typer.Option(metavar="WORD,…", help="Words whose neighbours are plotted.")] = "",
     neighbours: Annotated[int, typer.Option(min=1, help="Neighbours of each word of --near.")] = 12,
     top: Annotated[int, typer.Option(min=2, help="The n most frequent words, if none are given.")] = 100,
-    perplexity: Annotated[float, typer.Option(help="Of t-SNE.")] = 30.0,
+    perplexity: Annotated[float, typer.Option(help="Perplexity of t-SNE.")] = 30.0,
     seed: SEED = 0,
     kind: KIND = None,
     title: TITLE = "",

@@ -27,7 +27,7 @@ def study(
         str, typer.Option(metavar="A,B,…", help="symmetric, left, right; the first is the default.")
     ] = "symmetric,left",
     fractions: Annotated[str, typer.Option(metavar="F,…", help="Fractions of the text.")] = "0.25,0.5,1",
-    epochs: Annotated[int, typer.Option(min=1, help="Of each training.")] = 15,
+    epochs: Annotated[int, typer.Option(min=1, help="Epochs of each training.")] = 15,
     restrict_vocab: Annotated[
         int, typer.Option(min=0, help="Only questions among the n most frequent words; 0: all.")
     ] = 30_000,
@@ -43,7 +43,7 @@ def study(
 
     data_file = atomic_files.destination(out).with_suffix(".json")
     if out.suffix == ".json":
-        raise FirthError("the data are written to this file", where=out, do="give the page another ending: ….html")
+        raise FirthError("the data are written to this file", where=out, do="give the page another extension: ….html")
     analogies = google_questions(FORMATS["analogy"].read(questions))
     chosen = Study(
         widths=_parse_numbers(widths, int),

@@ -99,7 +99,7 @@ def open_atomic(path: Path) -> Iterator[BinaryIO]:
     """A file to write into; it appears complete at the end, or not at all. .gz and .xz are compressed."""
     target = atomic_files.destination(path)
     if target.is_dir():
-        raise FirthError("a folder stands in the way", where=path, do="name a file")
+        raise FirthError("a folder has this name", where=path, do="name a file")
     temporary = target.with_name(f".{target.name}.{os.getpid()}.new")
     try:
         with atomic_files.explain_errors(path):

@@ -157,10 +157,10 @@ KEYS = {"task": str, "format": str, "settings": list, "about": str, "licence": s
 def save(dataset: Dataset, overwrite: bool = False) -> Path:
     """Write a data set of the user's to their folder; its name must be new, and the first record of each split fit."""
     if not NAME.fullmatch(dataset.name):
-        raise FirthError(f"{dataset.name!r} is no name for a set", do="use letters, digits, dots and dashes")
+        raise FirthError(f"{dataset.name!r} is not a name for a data set", do="use letters, digits, dots and dashes")
     if not overwrite and (dataset.name in all_sets() or dataset.name in user_sets()[1]):
         do = "choose another name, or give --replace"
-        raise FirthError("there is a set of this name already", where=dataset.name, do=do)
+        raise FirthError("a data set of this name exists already", where=dataset.name, do=do)
     _check_first_records(dataset)
     values: dict[str, Any] = {"task": dataset.task, "format": dataset.format, "settings": list(dataset.settings)}
     values |= {"about": dataset.about, "licence": dataset.licence}

@@ -133,7 +133,7 @@ class WorldText:
 
 def _world(count: str) -> WorldText:
     if count and not (count.isascii() and count.isdigit() and int(count)):
-        raise FirthError(f"{count!r} is no number of documents", where=f"world:{count}", do="write world:50000")
+        raise FirthError(f"{count!r} is not a number of documents", where=f"world:{count}", do="write world:50000")
     return WorldText(int(count or WORLD_DOCUMENTS))
 
 

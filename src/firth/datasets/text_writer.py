@@ -75,7 +75,7 @@ class TextWriter:
 def open_writer(out: Path, unit: str) -> Iterator[TextWriter]:
     """A writer; the file appears complete at the end, or not at all. .gz and .xz compress, - is standard output."""
     if out.is_dir():
-        raise FirthError("a folder stands in the way", where=out, do="name a file")
+        raise FirthError("a folder has this name", where=out, do="name a file")
     target = out if out == STANDARD_OUTPUT else atomic_files.destination(out)
     folder, name = (Path(gettempdir()), "firth") if out == STANDARD_OUTPUT else (target.parent, target.name)
     temporary, compressed, wide = (folder / f".{name}.{os.getpid()}.{end}" for end in ("new", "packed", "new.wide"))

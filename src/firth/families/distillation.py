@@ -109,7 +109,7 @@ def _teacher_run(path: str) -> Run:
     config = run.record.config
     masked_lm = isinstance(config, schema.Neural) and isinstance(config.objective, _MASKED_LM)
     if not masked_lm or not isinstance(config.backbone, schema.Transformer):
-        what = "this run is no masked language model, so it cannot be a teacher"
-        raise FirthError(what, where=path, do="train a bert first")
+        what = "this run is not a masked language model, so it cannot be a teacher"
+        raise FirthError(what, where=path, do="train one first, such as firth train bert")
     require_trained(run, "trained weights")
     return run

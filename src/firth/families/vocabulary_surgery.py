@@ -28,7 +28,7 @@ def edit_run(path: Path | str, out: Path | str, add: Iterable[str] = (), remove:
     old, new = Run.open(path), Run(out)
     require_trained(old, "trained weights")
     if new.path.exists() and (not new.path.is_dir() or any(new.path.iterdir())):
-        raise FirthError("this folder has other things in it", where=out, do="choose an empty or a new one with --out")
+        raise FirthError("this folder has other files in it", where=out, do="choose an empty or a new one with --out")
     tokenizer = old.text_tokenizer()
     if tokenizer is None:
         raise FirthError("this run has no text input, so it has no tokenizer", where=path, do="name another run")

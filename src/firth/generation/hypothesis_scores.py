@@ -34,7 +34,7 @@ class BeamConfig:
 
     def __post_init__(self) -> None:
         if self.count > self.beam_size:
-            what = f"a beam of {self.beam_size} has no {self.count} best"
+            what = f"a beam of {self.beam_size} cannot return {self.count} hypotheses"
             raise FirthError(what, do="make the beam wider")
         if self.beam_size % self.beam_groups:
             what = f"a beam of {self.beam_size} cannot be divided into {self.beam_groups} groups"

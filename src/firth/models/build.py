@@ -169,7 +169,7 @@ def _with_context(backbone: Any, config: schema.Neural, special_tokens: int = 0)
         return backbone
     batching = config.batching
     if batching.carries_state and not backbone.memory.length:
-        what = "contiguous batches need segment memory, and this Transformer has none"
+        what = "contiguous batches need segment recurrence, which this Transformer lacks"
         raise FirthError(
             what, where="batching", do="set batching.kind=windows, or backbone.memory.kind=segment-recurrence"
         )

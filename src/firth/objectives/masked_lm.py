@@ -36,7 +36,7 @@ class MaskedLMObjective(Objective):
         self.next_sentence = NextSentenceHead(width, 2) if predicts_next else None
         if self.next_sentence is not None and config.batching.pairs != "next-sentence":
             do = "set batching.kind=segment-pairs and batching.pairs=next-sentence"
-            raise FirthError("next sentence prediction needs segment pairs", where="objective.next_sentence", do=do)
+            raise FirthError("next-sentence prediction needs segment pairs", where="objective.next_sentence", do=do)
 
     def counts(self, batch: Batch) -> dict[str, float]:
         """The number of predictions of each term, by which it is divided; known before the forward pass."""

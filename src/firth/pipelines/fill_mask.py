@@ -108,7 +108,7 @@ class MaskedLM(TextModel):
         head = self._next_sentence_head
         if head is None:
             do = "train one that was: firth train bert, or --set objective.next_sentence=true"
-            raise FirthError("this model was not trained on next sentence prediction", where=self.run.path, do=do)
+            raise FirthError("this model was not trained on next-sentence prediction", where=self.run.path, do=do)
         segments = [self._encode(first), self._encode(second)[1:]]  # [CLS] A [SEP], B [SEP]
         ids = [*segments[0], *segments[1]]
         self._check_length(ids)
@@ -198,7 +198,7 @@ class MaskedLM(TextModel):
     def _check_length(self, ids: Sequence[int]) -> None:
         limit = self.system.backbone.max_length
         if limit and len(ids) > limit:
-            what = f"{len(ids):,} tokens, and this model reads at most {limit:,} at once"
+            what = f"{len(ids):,} tokens, and this model takes at most {limit:,} at once"
             raise FirthError(what, do="give a shorter text")
 
     def _batch(self, sequences: Sequence[Sequence[int]]) -> Batch:

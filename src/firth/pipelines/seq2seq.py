@@ -141,7 +141,7 @@ class Seq2SeqModel(TextModel):
         if characters is not None:
             characters = np.pad(characters, ((int(self._add_start_token), 1), (0, 0)), constant_values=PAD)
         if limit and len(ids) > limit:
-            what = f"{len(ids):,} tokens, and this model reads at most {limit:,} at once"
+            what = f"{len(ids):,} tokens, and this model takes at most {limit:,} at once"
             raise FirthError(what, do="give a shorter text")
         return SourceSequence(ids, characters)
 

@@ -1,4 +1,4 @@
-"""Presets: the systems of the textbook as values; a paper's name means the paper's architecture, at every size.
+"""Presets: named configurations, as values; a paper's name means the paper's architecture, at every size.
 
 Nothing here computes, and nothing heavy is imported.
 """

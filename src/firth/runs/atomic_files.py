@@ -20,7 +20,7 @@ _REASONS = {
     errno.EPERM: ("no permission to write", f"{_ELSEWHERE}, or change its permissions"),
     errno.EROFS: ("the file system is read-only", _ELSEWHERE),
     errno.ENOTDIR: ("a part of this path is not a folder", _ELSEWHERE),
-    errno.EEXIST: ("a file of this name stands in the way", _ELSEWHERE),
+    errno.EEXIST: ("a file has this name", _ELSEWHERE),
 }
 
 

@@ -128,7 +128,7 @@ def test_faults_say_what_was_expected():
     assert tag_schemes.faults(["B-PER", "O"], "iob1") == [
         (0, "'B-PER' between the beginning and O in iob1, expected 'I-PER'")
     ]
-    assert tag_schemes.faults(["X-PER"], "bioes") == [(0, "'X-PER' is no tag of bioes")]
+    assert tag_schemes.faults(["X-PER"], "bioes") == [(0, "'X-PER' is not a tag of bioes")]
     assert tag_schemes.detect([["B-A"], ["I-A"]]) is None
     with pytest.raises(FirthError, match="unknown tagging scheme"):
         tag_schemes.scheme_name("bix")

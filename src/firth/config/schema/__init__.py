@@ -1,4 +1,4 @@
-"""The configuration schema: frozen dataclasses, one field per question, a union per seam. No torch, no NumPy."""
+"""The configuration schema: frozen dataclasses, one field per choice, a union per part with several kinds."""
 
 # ruff: noqa: F401 - the names are used from here
 

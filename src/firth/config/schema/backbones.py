@@ -14,19 +14,19 @@ class Recurrent:
     """Stacked recurrent layers: Elman RNN, LSTM, GRU."""
 
     kind: ClassVar[str] = "recurrent"
-    cell: Literal["lstm", "gru", "tanh", "relu"] = "lstm"
-    width: int = bounded(200, least=1)
-    depth: int = bounded(2, least=1)
+    cell: Literal["lstm", "gru", "tanh", "relu"] = "lstm"  # tanh, relu: Elman network
+    width: int = bounded(200, least=1)  # hidden size
+    depth: int = bounded(2, least=1)  # layers
     projection: int = bounded(0, least=0)  # projected LSTM: size of the hidden state (Sak et al. 2014); 0: none
     # no: left to right; else a backward network too, hidden states concatenated or averaged
     bidirectional: Literal["no", "concatenate", "average"] = "no"
-    dropout: float = bounded(0.0, least=0.0, most=0.95)  # after every layer
+    dropout: float = bounded(0.0, least=0.0, most=0.95)  # dropout after every layer
     variational_dropout: bool = False  # variational (locked) dropout: one mask for all time steps
     # DropConnect of the recurrent matrices (Merity et al. 2018)
     weight_dropout: float = bounded(0.0, least=0.0, most=0.95)
     residual: bool = False  # residual connections between layers of equal width
-    learned_initial_state: bool = False  # of the hidden state before the first token
-    orthogonal_init: bool = False  # recurrent matrices are initialised orthogonal
+    learned_initial_state: bool = False  # the hidden state before the first token is learned, not zero
+    orthogonal_init: bool = False  # orthogonal initialisation of the recurrent matrices
     init_range: float = bounded(0.1, least=0.0)  # other weights are initialised uniformly in ±init_range
 
 
@@ -36,11 +36,11 @@ class Window:
 
     kind: ClassVar[str] = "window"
     bidirectional: ClassVar[str] = "no"
-    context_size: int = bounded(4, least=1, most=1000)  # words of context
-    width: int = bounded(200, least=1)
-    direct_connections: bool = False  # from the embeddings to the output, around the hidden layer
-    dropout: float = bounded(0.0, least=0.0, most=0.95)
-    init_range: float = bounded(0.1, least=0.0)
+    context_size: int = bounded(4, least=1, most=1000)  # tokens of context
+    width: int = bounded(200, least=1)  # size of the hidden layer
+    direct_connections: bool = False  # connections from the embeddings to the output, around the hidden layer
+    dropout: float = bounded(0.0, least=0.0, most=0.95)  # dropout of the hidden layer
+    init_range: float = bounded(0.1, least=0.0)  # weights are initialised uniformly in ±init_range
 
 
 @dataclass(frozen=True)
@@ -54,12 +54,12 @@ class RNNAttention:
     # decoder state used as the query. previous: s_{t-1}, the context vector is an input of step t (Bahdanau); current:
     # h_t (Luong)
     query_state: Literal["previous", "current"] = "current"
-    input_feeding: bool = False  # input feeding: the attentional state is an input of the next step (Luong)
+    input_feeding: bool = False  # the attentional state is an input of the next step (Luong)
     # global: all source positions; local-m: a window that moves monotonically; local-p: one around a predicted position
     attention_span: Literal["global", "local-m", "local-p"] = "global"
     window: int = bounded(10, least=1)  # local-m, local-p: tokens on each side
-    width: int = bounded(0, least=0)  # of the hidden layer of additive and concat; 0: as wide as the states
-    max_positions: int = bounded(0, least=0)  # location: source positions; 0: as many as a row of a batch has
+    width: int = bounded(0, least=0)  # additive, concat: size of the hidden layer; 0: as wide as the states
+    max_positions: int = bounded(0, least=0)  # location: source positions at most; 0: as many as a row of a batch has
     coverage: bool = False  # additive: the score has a coverage vector (See et al. 2017)
 
 

@@ -16,19 +16,19 @@ class RowLayout:
     carries_state: ClassVar[bool] = False  # rows go on where those of the last batch stopped
     pairs = "none"  # without annotation, so that a field of this name keeps its place below
     layout = "cls-first"
-    # length curriculum: shorter rows first, their lengths in equal parts of the run before the one with `length`, with
-    # as many more rows at a time (Shortformer)
+    # length curriculum (Shortformer): row lengths of the earlier stages of a run; the last has `length`. All stages
+    # are equally long, and a batch has the same number of tokens in each
     length_curriculum: tuple[int, ...] = field(default=(), metadata={"least": 8})
 
 
 @dataclass(frozen=True)
 class Contiguous(RowLayout):
-    """Parallel streams through the whole text; row i goes on where row i of the last batch stopped (truncated BPTT)."""
+    """Parallel streams of text; row i continues where row i of the last batch stopped (truncated BPTT)."""
 
     kind: ClassVar[str] = "contiguous"
     carries_state: ClassVar[bool] = True
-    batch_size: int = bounded(20, least=1)
-    length: int = bounded(35, least=1)  # tokens per row
+    batch_size: int = bounded(20, least=1)  # rows of a batch: parallel streams
+    length: int = bounded(35, least=1)  # tokens of a row
 
 
 @dataclass(frozen=True)
@@ -36,8 +36,8 @@ class Bucketed(RowLayout):
     """One document per row, bucketed by length, under a budget of tokens per batch (padding counted)."""
 
     kind: ClassVar[str] = "bucketed"
-    tokens_per_batch: int = bounded(4096, least=1)
-    length: int = bounded(512, least=2)  # longer documents are cut
+    tokens_per_batch: int = bounded(4096, least=1)  # tokens of a batch at most, padding counted
+    length: int = bounded(512, least=2)  # tokens of a row at most; longer documents are cut
 
 
 @dataclass(frozen=True)
@@ -45,8 +45,8 @@ class Packed(RowLayout):
     """Sequence packing: whole documents side by side in rows of one length; the attention mask keeps them apart."""
 
     kind: ClassVar[str] = "packed"
-    batch_size: int = bounded(8, least=1)
-    length: int = bounded(512, least=2)
+    batch_size: int = bounded(8, least=1)  # rows of a batch
+    length: int = bounded(512, least=2)  # tokens of a row
 
 
 @dataclass(frozen=True)
@@ -54,9 +54,9 @@ class Windows(RowLayout):
     """Independent windows of the text at random offsets; evaluation uses overlapping sliding windows."""
 
     kind: ClassVar[str] = "windows"
-    batch_size: int = bounded(16, least=1)
-    length: int = bounded(256, least=2)
-    stride: int = bounded(0, least=0)  # tokens from one evaluation window to the next; 0: half a length
+    batch_size: int = bounded(16, least=1)  # rows of a batch
+    length: int = bounded(256, least=2)  # tokens of a row
+    stride: int = bounded(0, least=0)  # tokens from one evaluation window to the next; 0: half of `length`
 
 
 @dataclass(frozen=True)
@@ -64,8 +64,8 @@ class SegmentPairs(RowLayout):
     """[CLS] segment [SEP], or [CLS] segment A [SEP] segment B [SEP], packed into rows of one length (BERT)."""
 
     kind: ClassVar[str] = "segment-pairs"
-    batch_size: int = bounded(16, least=1)
-    length: int = bounded(128, least=8)
+    batch_size: int = bounded(16, least=1)  # rows of a batch
+    length: int = bounded(128, least=8)  # tokens of a row
     # next-sentence: segment B continues segment A or, half of the time, comes from another document
     pairs: Literal["none", "next-sentence"] = "none"
 
@@ -75,8 +75,8 @@ class SentencePairs(RowLayout):
     """One example per row, its one or two texts between special tokens; bucketed by length."""
 
     kind: ClassVar[str] = "sentence-pairs"
-    batch_size: int = bounded(32, least=1)
-    length: int = bounded(128, least=8)  # longer texts are truncated, of two the longer one first
+    batch_size: int = bounded(32, least=1)  # rows of a batch
+    length: int = bounded(128, least=8)  # tokens of a row at most; of two texts the longer is truncated first
     # cls-first: [CLS] text [SEP] text [SEP] (BERT); cls-last: [START] text [SEP] text [CLS], for causal models (GPT-1's
     # start, delimiter and extract tokens)
     layout: Literal["cls-first", "cls-last"] = "cls-first"
@@ -84,14 +84,14 @@ class SentencePairs(RowLayout):
 
 @dataclass(frozen=True)
 class TwoTowers(RowLayout):
-    """The two texts of a pair in rows of their own, left and right; of plain text a text is its own partner."""
+    """The two texts of a pair in separate rows, left and right; a line of plain text is paired with itself."""
 
     kind: ClassVar[str] = "two-towers"
-    batch_size: int = bounded(64, least=2)
-    length: int = bounded(64, least=8)
-    layout: Literal["cls-first", "cls-last"] = "cls-first"
-    min_score: float = 4.0  # scored pairs: positive from this score on
-    positive_labels: tuple[str, ...] = ()  # labelled pairs: positive with one of these labels
+    batch_size: int = bounded(64, least=2)  # pairs of a batch; all but one are negatives
+    length: int = bounded(64, least=8)  # tokens of a row at most
+    layout: Literal["cls-first", "cls-last"] = "cls-first"  # cls-first: [CLS] text [SEP]; cls-last: [START] text [CLS]
+    min_score: float = 4.0  # pairs with scores: positive from this score on
+    positive_labels: tuple[str, ...] = ()  # pairs with labels: positive with one of these
 
 
 @dataclass(frozen=True)
@@ -99,8 +99,8 @@ class SourceTarget(RowLayout):
     """Source and target texts, bucketed by length, under a budget of tokens per batch."""
 
     kind: ClassVar[str] = "source-target"
-    tokens_per_batch: int = bounded(4096, least=1)  # of the longer side, padding counted
-    length: int = bounded(128, least=2)  # longer texts are truncated
+    tokens_per_batch: int = bounded(4096, least=1)  # tokens of the longer side at most, padding counted
+    length: int = bounded(128, least=2)  # tokens of a text at most; longer ones are truncated
 
 
 @dataclass(frozen=True)
@@ -110,7 +110,7 @@ class ImageRows(RowLayout):
     kind: ClassVar[str] = "images"
     input_kind: ClassVar[str] = "patches"
     length: ClassVar[int] = 0  # the input says how many positions an image has
-    batch_size: int = bounded(32, least=1)
+    batch_size: int = bounded(32, least=1)  # images of a batch
 
 
 Batching = (

@@ -10,72 +10,76 @@ from firth.config.core import bounded
 
 @dataclass(frozen=True)
 class Tokenizer:
-    """How text becomes tokens."""
+    """The tokenizer: its vocabulary, normalisation and pre-tokenisation."""
 
+    # kind of tokenizer
     model: Literal["char", "byte", "word", "bpe", "byte-bpe", "wordpiece", "unigram"] = "byte-bpe"
-    vocabulary_size: int = bounded(8000, least=16)  # special tokens included
-    min_count: int = bounded(1, least=1)  # rarer units are unknown (word, char) or not merged (bpe, wordpiece)
-    unicode_form: Literal["none", "nfc", "nfkc"] = "none"  # Unicode normalisation before anything else
+    vocabulary_size: int = bounded(8000, least=16)  # number of tokens, special tokens included
+    # rarer words or characters are unknown (word, char), rarer subwords are not made (bpe, wordpiece)
+    min_count: int = bounded(1, least=1)
+    unicode_form: Literal["none", "nfc", "nfkc"] = "none"  # Unicode normalisation, before anything else
     lowercase: Literal["no", "yes", "turkish"] = "no"  # turkish: I becomes ı, İ becomes i
-    # pre-tokenisation. words: punctuation apart, Chinese and Japanese by character; tabs: items that may have spaces
+    # pre-tokenisation. words: punctuation apart, Chinese and Japanese by character; tabs: items that may contain spaces
     split: Literal["words", "whitespace", "tabs"] = "words"
-    sentinels: int = bounded(0, least=0, most=10_000)  # sentinel tokens, <extra_id_0> the very last (T5: 100)
-    file: str = ""  # a ready tokenizer.json instead of training one
+    sentinels: int = bounded(0, least=0, most=10_000)  # number of sentinel tokens, `<extra_id_0>` last (T5: 100)
+    file: str = ""  # a `tokenizer.json` to use instead of training one
 
 
 @dataclass(frozen=True)
 class NoTokenizer:
-    """No tokens: the input is images, not text."""
+    """No tokenizer: the input is images."""
 
     kind: ClassVar[str] = "none"
 
 
 @dataclass(frozen=True)
 class Text:
-    """Where the text is and how it is cut into documents and splits."""
+    """Plain text: where it is, and how it is cut into documents and splits."""
 
     vocabularies = "shared"
     text: tuple[str, ...] = ("python-docs",)  # built-in names, files, folders, or - for standard input
-    valid: tuple[str, ...] = ()  # own validation text; otherwise a fraction of the documents
-    test: tuple[str, ...] = ()
-    valid_fraction: float = bounded(0.05, least=0.0, most=0.5)  # of the documents, where there is no own text
-    test_fraction: float = bounded(0.05, least=0.0, most=0.5)  # the same for the test split; 0: none
-    document: Literal["auto", "file", "paragraph", "line"] = "auto"  # auto: a folder's files, a file's paragraphs
-    encoding: str = "utf-8"
-    encoding_errors: Literal["strict", "replace"] = "strict"  # what to do with bytes that are not in this encoding
-    long_lines: Literal["refuse", "split"] = "refuse"  # lines over 16 MB
+    valid: tuple[str, ...] = ()  # files of validation text; without them, a fraction of the documents
+    test: tuple[str, ...] = ()  # files of test text; without them, a fraction of the documents
+    valid_fraction: float = bounded(0.05, least=0.0, most=0.5)  # fraction of the documents for validation
+    test_fraction: float = bounded(0.05, least=0.0, most=0.5)  # fraction of the documents for the test; 0: no test
+    # what a document is; auto: each file of a folder, each paragraph of a file
+    document: Literal["auto", "file", "paragraph", "line"] = "auto"
+    encoding: str = "utf-8"  # character encoding of the files
+    encoding_errors: Literal["strict", "replace"] = "strict"  # what to do with bytes that are not valid in it
+    long_lines: Literal["refuse", "split"] = "refuse"  # what to do with lines over 16 MB
 
 
 @dataclass(frozen=True)
 class LabelledExamples:
-    """Where labelled texts are and how they are split; a set's own splits come before fractions."""
+    """Labelled texts: where they are, and how they are split; a data set's own splits come before fractions."""
 
     tasks: ClassVar[tuple[str, ...]] = ("classification",)
     vocabularies = "shared"
     text: tuple[str, ...] = ("world-classification",)  # files, sets that `firth data` lists, or - for standard input
-    valid: tuple[str, ...] = ()  # own validation examples; otherwise a fraction
-    test: tuple[str, ...] = ()
-    valid_fraction: float = bounded(0.1, least=0.0, most=0.5)
-    test_fraction: float = bounded(0.1, least=0.0, most=0.5)
-    format: str = ""  # of files: tsv, csv, jsonl, labels, …; empty: by the name or the content
-    columns: tuple[str, ...] = ()  # of tables, where their names do not say it: text=body,label=class
-    encoding: str = "utf-8"
+    valid: tuple[str, ...] = ()  # files or sets of validation examples; without them, a fraction
+    test: tuple[str, ...] = ()  # files or sets of test examples; without them, a fraction
+    valid_fraction: float = bounded(0.1, least=0.0, most=0.5)  # fraction of the examples for validation
+    test_fraction: float = bounded(0.1, least=0.0, most=0.5)  # fraction of the examples for the test
+    format: str = ""  # format of the files: tsv, csv, jsonl, labels, …; empty: by name or content
+    columns: tuple[str, ...] = ()  # columns of a table that have other names: text=body,label=class
+    encoding: str = "utf-8"  # character encoding of the files
 
 
 @dataclass(frozen=True)
 class TaskExamples(LabelledExamples):
-    """Where examples of a task are, for neural systems."""
+    """Labelled examples of a task, for neural models."""
 
     kind: ClassVar[str] = "examples"
-    # as `firth data` names them: the first that the examples fit
+    # tasks, as `firth data` lists them; the first that the examples fit counts
     tasks: tuple[str, ...] = ("classification", "pairs")  # type: ignore[misc] # a field here, a constant above
 
 
 @dataclass(frozen=True)
 class TextToText(TaskExamples):
-    """Where examples of tasks are that all become text to text, source and target (Raffel et al. 2020)."""
+    """Source and target texts; examples of several tasks become such pairs (Raffel et al. 2020)."""
 
     kind: ClassVar[str] = "text-to-text"
+    # tasks whose examples are accepted
     tasks: tuple[str, ...] = (  # type: ignore[misc] # a field here too
         "translation",
         "summarisation",
@@ -84,14 +88,14 @@ class TextToText(TaskExamples):
         "similarity",
     )
     prefixes: tuple[str, ...] = ()  # task prefixes, put before the source texts of each file or set
-    source: tuple[str, ...] = ()  # files of source texts, instead of `text`; line n of one belongs to …
-    target: tuple[str, ...] = ()  # … line n of the file at the same place here
-    valid_source: tuple[str, ...] = ()  # the same for validation …
-    valid_target: tuple[str, ...] = ()
-    test_source: tuple[str, ...] = ()  # … and for the test
-    test_target: tuple[str, ...] = ()
+    source: tuple[str, ...] = ()  # files of source texts, instead of `text`
+    target: tuple[str, ...] = ()  # files of target texts, in the same order; line n belongs to line n of the source
+    valid_source: tuple[str, ...] = ()  # source texts of the validation split
+    valid_target: tuple[str, ...] = ()  # target texts of the validation split
+    test_source: tuple[str, ...] = ()  # source texts of the test split
+    test_target: tuple[str, ...] = ()  # target texts of the test split
     empty_pairs: Literal["refuse", "drop"] = "refuse"  # what to do with a pair of which one text is empty
-    vocabularies: Literal["shared", "separate"] = "shared"  # one for source and target, or one for each
+    vocabularies: Literal["shared", "separate"] = "shared"  # one vocabulary for source and target, or one for each
 
     def files(self, split: str) -> tuple[tuple[str, ...], tuple[str, ...]]:
         """The files of a split: of source texts and of target texts."""
@@ -101,7 +105,7 @@ class TextToText(TaskExamples):
 
 @dataclass(frozen=True)
 class LabelledImages(LabelledExamples):
-    """Where labelled images are, for neural systems."""
+    """Labelled images."""
 
     kind: ClassVar[str] = "images"
     tasks: ClassVar[tuple[str, ...]] = ("images",)

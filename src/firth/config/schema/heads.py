@@ -16,13 +16,14 @@ class LMHead:
     outputs: ClassVar[str] = "vocabulary"  # what has an output each
     copies: ClassVar[bool] = False
     tied: bool = True  # weight tying: the output matrix is the input embedding (Press and Wolf 2017)
-    bias: bool = True
+    bias: bool = True  # a bias for each token of the vocabulary
     transform: bool = False  # a dense layer with activation and norm before the output matrix (BERT)
-    activation: Literal["gelu", "gelu-tanh", "relu", "silu"] = "gelu"  # of the transform
-    norm_epsilon: float = bounded(1e-12, above=0.0)  # of the transform's norm
+    activation: Literal["gelu", "gelu-tanh", "relu", "silu"] = "gelu"  # activation of the transform
+    norm_epsilon: float = bounded(1e-12, above=0.0)  # epsilon of the transform's norm
     scale_states: bool = False  # hidden states are divided by the square root of their width first (T5)
-    character_width: int = bounded(0, least=0)  # of a character decoder that spells unknown words; 0: none
-    sampled_softmax: int = bounded(0, least=0)  # sampled softmax: classes per training step, on average; 0: all
+    # width of a character-level decoder for out-of-vocabulary words (Luong and Manning 2016); 0: none
+    character_width: int = bounded(0, least=0)
+    sampled_softmax: int = bounded(0, least=0)  # sampled softmax: classes in a training step, on average; 0: all
 
 
 @dataclass(frozen=True)
@@ -58,9 +59,9 @@ class ClassificationHead(OtherHead):
     outputs: ClassVar[str] = "labels"
     pooling: Literal["first", "mean", "last"] = "first"  # hidden state of the first or last token, or the mean of all
     pooler: bool = True  # a dense layer with activation before the logits (BERT)
-    activation: Literal["tanh", "gelu", "relu"] = "tanh"  # of the pooler (BERT: tanh; ELECTRA: gelu; DistilBERT: relu)
-    bias: bool = True  # of the logits (GPT-1 and GPT-2: none)
-    dropout: float = bounded(0.1, least=0.0, most=0.95)
+    activation: Literal["tanh", "gelu", "relu"] = "tanh"  # the pooler's (BERT: tanh; ELECTRA: gelu; DistilBERT: relu)
+    bias: bool = True  # bias of the logits (GPT-1 and GPT-2: none)
+    dropout: float = bounded(0.1, least=0.0, most=0.95)  # dropout before the logits
 
 
 @dataclass(frozen=True)
@@ -68,7 +69,7 @@ class PoolingHead(OtherHead):
     """Sentence embedding: one vector for the whole text."""
 
     kind: ClassVar[str] = "pooling"
-    pooling: Literal["first", "mean", "last"] = "mean"
+    pooling: Literal["first", "mean", "last"] = "mean"  # hidden state of the first or last token, or the mean of all
 
 
 Head = LMHead | PointerGeneratorHead | DiscriminatorHead | ClassificationHead | PoolingHead

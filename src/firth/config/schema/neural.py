@@ -16,51 +16,55 @@ from firth.config.schema.objectives import CausalLM, Objective
 
 @dataclass(frozen=True)
 class Optimizer:
-    """How a gradient becomes a step."""
+    """The optimizer."""
 
-    name: Literal["sgd", "adam", "adamw", "adagrad"] = "adamw"
-    learning_rate: float = bounded(2e-3, above=0.0)
-    momentum: float = bounded(0.0, least=0.0, most=1.0)  # sgd
-    betas: tuple[float, ...] = several((0.9, 0.999), least=0.0, most=0.999999)  # adam, adamw
-    epsilon: float = bounded(1e-8, above=0.0)  # adam, adamw, adagrad
+    name: Literal["sgd", "adam", "adamw", "adagrad"] = "adamw"  # adam with weight decay is adamw
+    learning_rate: float = bounded(2e-3, above=0.0)  # peak learning rate
+    momentum: float = bounded(0.0, least=0.0, most=1.0)  # sgd: momentum
+    betas: tuple[float, ...] = several((0.9, 0.999), least=0.0, most=0.999999)  # adam, adamw: decay of running means
+    epsilon: float = bounded(1e-8, above=0.0)  # adam, adamw, adagrad: added to the denominator
     weight_decay: float = bounded(0.0, least=0.0)  # not applied to norms, biases and other vectors
     gradient_clip: float = bounded(1.0, least=0.0)  # gradient clipping: maximum norm; 0: none
 
 
 @dataclass(frozen=True)
 class Schedule:
-    """Learning-rate schedule."""
+    """The learning-rate schedule."""
 
+    # what the learning rate does after warm-up
     shape: Literal["constant", "linear", "cosine", "inverse-sqrt", "plateau"] = "cosine"
     warmup_steps: int = bounded(0, least=0)  # steps of linear warm-up
-    min_ratio: float = bounded(0.0, least=0.0, most=1.0)  # minimum, of the learning rate: where linear and cosine end
-    factor: float = bounded(0.5, above=0.0, most=1.0)  # plateau: the learning rate is multiplied by this …
-    patience: int = bounded(0, least=0)  # … after more than so many evaluations in a row without improvement
-    decay_stages: int = bounded(1, least=1)  # step decay: equal stages; the next one's rate is multiplied by factor
+    # linear, cosine, plateau: the lowest learning rate, as a fraction of the peak
+    min_ratio: float = bounded(0.0, least=0.0, most=1.0)
+    factor: float = bounded(0.5, above=0.0, most=1.0)  # plateau, step decay: what the learning rate is multiplied by
+    patience: int = bounded(0, least=0)  # plateau: more evaluations in a row without improvement reduce it
+    decay_stages: int = bounded(1, least=1)  # step decay: equal stages of the run; from each to the next by `factor`
 
 
 @dataclass(frozen=True)
 class Train:
-    """How long, how exactly, how often."""
+    """Training: budget, precision, evaluation, checkpoints."""
 
-    budget: str = "2m"  # seconds, minutes, hours (90s, 2m, 1.5h), steps or epochs (500 steps, 13 epochs)
+    budget: str = "2m"  # how long to train: 90s, 2m, 1.5h, 500 steps or 13 epochs
     optimizer: Optimizer = field(default_factory=Optimizer)
     schedule: Schedule = field(default_factory=Schedule)
     gradient_accumulation: int = bounded(1, least=1)  # micro-batches per optimizer step
     ema_decay: float = bounded(0.0, least=0.0, most=0.999999)  # exponential moving average of the weights; 0: none
-    precision: Literal["float32", "bf16"] = "float32"
-    evaluate_every: int = bounded(0, least=0)  # steps; 0: ten times in a run, or once an epoch if that is more often
-    eval_batches: int = bounded(0, least=0)  # of the validation text at each evaluation; 0: all
-    # which weights are kept: by loss, or by the task's metric (BLEU, ROUGE)
+    precision: Literal["float32", "bf16"] = "float32"  # bf16: mixed precision
+    # steps between evaluations; 0: ten evaluations in a run, or one an epoch if that is more
+    evaluate_every: int = bounded(0, least=0)
+    eval_batches: int = bounded(0, least=0)  # batches of the validation split in an evaluation; 0: all
+    # what selects the best weights: the validation loss, or the task's metric (BLEU, ROUGE)
     best_by: Literal["loss", "metric"] = "loss"
-    checkpoint_every: int = bounded(0, least=0)  # steps; 0: about once a minute; every evaluation saves too
-    patience: int = bounded(0, least=0)  # early stopping: evaluations without improvement; 0: never
-    threads: int = bounded(0, least=0, most=1024)  # 0: all cores
+    # steps between checkpoints; 0: about one a minute; every evaluation saves one too
+    checkpoint_every: int = bounded(0, least=0)
+    patience: int = bounded(0, least=0)  # early stopping: evaluations in a row without improvement; 0: never
+    threads: int = bounded(0, least=0, most=1024)  # number of threads; 0: all cores
 
 
 @dataclass(frozen=True)
 class Neural:
-    """A neural system: data × input × backbone × head × objective, and how it is trained."""
+    """A neural model: data, tokenizer, batching, input, backbone, head, objective, and how it is trained."""
 
     kind: ClassVar[str] = "neural"
     data: Text | TaskExamples | TextToText | LabelledImages = field(default_factory=Text)
@@ -72,4 +76,4 @@ class Neural:
     objective: Objective = field(default_factory=CausalLM)
     train: Train = field(default_factory=Train)
     init_from: str = ""  # a pre-trained run whose tokenizer and weights initialise this one
-    seed: int = bounded(1, least=0, most=2**63 - 1)  # of everything random: splits, initialisation, order, dropout
+    seed: int = bounded(1, least=0, most=2**63 - 1)  # random seed: splits, initialisation, order, dropout

@@ -27,11 +27,12 @@ class CausalLM(ObjectiveOptions):
 
 @dataclass(frozen=True)
 class Masking(ObjectiveOptions):
-    """Which tokens are masked, and what stands in their place (Devlin et al. 2019)."""
+    """Which tokens are masked, and what replaces them (Devlin et al. 2019)."""
 
-    mask_probability: float = bounded(0.15, above=0.0, most=0.95)  # of a token to be chosen for prediction, of which …
-    mask_token_fraction: float = bounded(0.8, least=0.0, most=1.0)  # … this part is replaced by [MASK], …
-    random_token_fraction: float = bounded(0.1, least=0.0, most=1.0)  # … this part by a random token, the rest kept
+    mask_probability: float = bounded(0.15, above=0.0, most=0.95)  # probability that a token is selected for prediction
+    mask_token_fraction: float = bounded(0.8, least=0.0, most=1.0)  # fraction of the selected tokens replaced by [MASK]
+    # fraction of the selected tokens replaced by a random token; the rest stay
+    random_token_fraction: float = bounded(0.1, least=0.0, most=1.0)
     # dynamic: a new mask each time a row is seen (RoBERTa); static: a row has `static_masks` masks in turn (BERT: 10)
     masking: Literal["dynamic", "static"] = "dynamic"
     static_masks: int = bounded(10, least=1)  # static masking: masks per row
@@ -50,8 +51,10 @@ class PermutationLM(ObjectiveOptions):
     """Permutation language modelling: predict the last tokens of a random factorisation order (Yang et al. 2019)."""
 
     kind: ClassVar[str] = "permutation-lm"
-    predict_fraction: float = bounded(1 / 6, above=0.0, most=1.0)  # of the tokens, the last of the order, to predict
-    max_span_length: int = bounded(5, least=1)  # spans of neighbours are predicted together; short ones more often
+    # fraction of the tokens to predict: the last of the order
+    predict_fraction: float = bounded(1 / 6, above=0.0, most=1.0)
+    # neighbouring tokens are predicted together, at most so many; short spans are more frequent
+    max_span_length: int = bounded(5, least=1)
     # all: every token has a rank in the order; targets: only predicted tokens, the others attend to each other (XLNet)
     permute: Literal["all", "targets"] = "targets"
 
@@ -61,8 +64,9 @@ class ReplacedTokenDetection(Masking):
     """Replaced token detection: a discriminator finds the tokens a small generator replaced (ELECTRA)."""
 
     kind: ClassVar[str] = "replaced-token"
-    generator_size: float = bounded(0.25, above=0.0, most=1.0)  # generator's width and heads, of the discriminator's
-    discriminator_weight: float = bounded(50.0, least=0.0)  # of the discriminator's loss, the generator's being 1
+    # the generator's width and heads, relative to the discriminator's
+    generator_size: float = bounded(0.25, above=0.0, most=1.0)
+    discriminator_weight: float = bounded(50.0, least=0.0)  # weight of the discriminator's loss; the generator's is 1
 
 
 @dataclass(frozen=True)
@@ -70,12 +74,12 @@ class Distillation(Masking):
     """Knowledge distillation of a masked language model from a teacher (DistilBERT; Sanh et al. 2019)."""
 
     kind: ClassVar[str] = "distillation"
-    teacher: str = ""  # a masked-language-model run; it must stay in its place while the student is trained
-    temperature: float = bounded(2.0, above=0.0)  # of both softmaxes
+    teacher: str = ""  # run of a masked language model; its folder must stay while the student is trained
+    temperature: float = bounded(2.0, above=0.0)  # temperature of both softmaxes
     distil_tokens: Literal["all", "masked"] = "all"  # at which positions the teacher's distribution is matched
-    distillation_weight: float = bounded(5.0, least=0.0)  # of the cross entropy with the teacher's distribution
-    mlm_weight: float = bounded(2.0, least=0.0)  # of the masked-language-modelling loss
-    cosine_weight: float = bounded(1.0, least=0.0)  # of the cosine loss between hidden states
+    distillation_weight: float = bounded(5.0, least=0.0)  # weight of the cross entropy with the teacher's distribution
+    mlm_weight: float = bounded(2.0, least=0.0)  # weight of the masked-language-modelling loss
+    cosine_weight: float = bounded(1.0, least=0.0)  # weight of the cosine loss between hidden states
 
 
 @dataclass(frozen=True)
@@ -84,9 +88,9 @@ class Seq2Seq(ObjectiveOptions):
 
     kind: ClassVar[str] = "seq2seq"
     decoder_start: Literal["start", "end", "pad"] = "start"  # first token of the decoder's input (T5: pad; BART: end)
-    add_start_token: bool = False  # source and target begin with [START] (BART); they always close with [END]
-    label_smoothing: float = bounded(0.0, least=0.0, most=0.95)  # probability mass shared by all tokens alike
-    coverage_weight: float = bounded(0.0, least=0.0)  # of the coverage loss (See et al. 2017)
+    add_start_token: bool = False  # source and target begin with [START] (BART); they always end with [END]
+    label_smoothing: float = bounded(0.0, least=0.0, most=0.95)  # probability given to all tokens alike
+    coverage_weight: float = bounded(0.0, least=0.0)  # weight of the coverage loss (See et al. 2017)
 
 
 Noise = Literal[
@@ -115,8 +119,8 @@ class Denoising(Seq2Seq):
     # sentinel-tokens (neighbouring tokens become one sentinel), span-corruption (the same with spans); these stand
     # alone.
     noise: tuple[Noise, ...] = ("span-corruption",)  # type: ignore[misc] # a field here, a constant above
-    noise_density: float = bounded(0.15, above=0.0, most=0.95)  # fraction of the tokens that is corrupted
-    mean_span_length: float = bounded(3.0, least=1.0)  # tokens of a corrupted span, on average
+    noise_density: float = bounded(0.15, above=0.0, most=0.95)  # fraction of the tokens to corrupt
+    mean_span_length: float = bounded(3.0, least=1.0)  # mean length of a corrupted span, in tokens
 
 
 @dataclass(frozen=True)
@@ -139,7 +143,7 @@ class Contrastive(ObjectiveOptions):
     """Contrastive learning with in-batch negatives (InfoNCE: Oord et al. 2018; SimCSE: Gao et al. 2021)."""
 
     kind: ClassVar[str] = "contrastive"
-    temperature: float = bounded(0.05, above=0.0)  # cosine similarities are divided by it
+    temperature: float = bounded(0.05, above=0.0)  # divides the cosine similarities
 
 
 Objective = (

@@ -1,4 +1,4 @@
-"""The Transformer's seams (positions, attention, feed-forward network, norm, memory), each with its own fields."""
+"""The Transformer's parts (positions, attention, feed-forward network, norm, memory), each with its own fields."""
 
 from __future__ import annotations
 
@@ -28,8 +28,8 @@ class AxialPositions:
 
     kind: ClassVar[str] = "axial"
     rows: int = bounded(0, least=0)  # rows × columns = the context; 0: as near to a square as can be
-    columns: int = bounded(0, least=0)
-    width: int = bounded(0, least=0)  # of a row's vector, the column's having the rest; 0: a half
+    columns: int = bounded(0, least=0)  # see `rows`
+    width: int = bounded(0, least=0)  # width of a row's vector; the column's has the rest; 0: half
 
 
 @dataclass(frozen=True)
@@ -93,15 +93,15 @@ class AttentionOptions:
     """What every kind of attention has."""
 
     has_kv_cache: ClassVar[bool] = True
-    head_width: int = bounded(0, least=0)  # 0: the heads share the width
+    head_width: int = bounded(0, least=0)  # width of a head; 0: the heads share the width
     scaled: bool = True  # scores are divided by the square root of the head width (T5: no)
-    bias: bool = True  # of the projections, where the Transformer has biases (Transformer-XL, Reformer: no)
-    dropout: float = bounded(0.0, least=0.0, most=0.95)  # of the attention weights
+    bias: bool = True  # biases of the projections, if `backbone.bias` (Transformer-XL, Reformer: no)
+    dropout: float = bounded(0.0, least=0.0, most=0.95)  # dropout of the attention weights
 
 
 @dataclass(frozen=True)
 class FullAttention(AttentionOptions):
-    """Every query attends to every key that the mask lets it see (Vaswani et al. 2017)."""
+    """Every query attends to every key that the mask allows (Vaswani et al. 2017)."""
 
     kind: ClassVar[str] = "full"
     layers: ClassVar[tuple[str, ...]] = ("full",)
@@ -113,13 +113,13 @@ class WindowAttention(AttentionOptions):
 
     kind: ClassVar[str] = "window"
     layers: ClassVar[tuple[str, ...]] = ("full",)
-    # tokens on each side, by layer, the last for layers above it too
+    # tokens on each side, by layer; the last number is for all layers above it too
     window: tuple[int, ...] = field(default=(256,), metadata={"least": 1})
     scale_window: bool = False  # in training, rows shorter than the context have proportionally smaller windows
-    # steps between the tokens of a window, by layer, the last for layers above it too; none: neighbours
+    # steps between the tokens of a window, by layer; the last number is for all layers above it too; none: no dilation
     dilation: tuple[int, ...] = field(default=(), metadata={"least": 1})
-    dilated_heads: int = bounded(0, least=0)  # of each layer, the others without dilation; 0: all heads
-    global_tokens: Literal["none", "first"] = "none"  # global attention: none, or of a text's first token ([CLS])
+    dilated_heads: int = bounded(0, least=0)  # heads of each layer with dilation, the others without; 0: all
+    global_tokens: Literal["none", "first"] = "none"  # global attention of no token, or of each text's first ([CLS])
     global_projections: bool = False  # global attention has query, key and value projections of its own
     # banded: only keys within the window, time and memory linear in the length; dense: all keys, masked
     kernel: Literal["banded", "dense"] = "banded"
@@ -129,23 +129,23 @@ class WindowAttention(AttentionOptions):
 class Local:
     """Chunked local attention: each token attends to its chunk and chunks beside it."""
 
-    chunk: int = bounded(64, least=1)  # tokens
-    before: int = bounded(1, least=0)  # chunks
-    after: int = bounded(0, least=0)
+    chunk: int = bounded(64, least=1)  # tokens of a chunk
+    before: int = bounded(1, least=0)  # chunks before its own that a token attends to
+    after: int = bounded(0, least=0)  # chunks after its own that a token attends to
 
 
 @dataclass(frozen=True)
 class LSH:
     """Locality-sensitive hashing: tokens attend to those in the same bucket (Kitaev et al. 2020)."""
 
-    rounds: int = bounded(4, least=1)  # of hashing, each with other buckets
+    rounds: int = bounded(4, least=1)  # rounds of hashing, each with other buckets
     # factors of the number of buckets, each even or 1; none: two buckets for each chunk of the context
     buckets: tuple[int, ...] = field(default=(), metadata={"least": 1, "most": 16_384})
-    chunk: int = bounded(64, least=1)  # tokens, sorted by bucket, that attend to each other …
-    before: int = bounded(1, least=1)  # … and to so many chunks before them …
-    after: int = bounded(0, least=0)  # … and after them
-    # no: a token attends to the last tokens of its own bucket, as many as the chunks before hold; yes: to all of its
-    # chunk and of those beside it, as public checkpoints were trained (later tokens then change earlier ones)
+    chunk: int = bounded(64, least=1)  # tokens, sorted by bucket, that attend to each other
+    before: int = bounded(1, least=1)  # chunks before its own that a token attends to
+    after: int = bounded(0, least=0)  # chunks after its own that a token attends to
+    # false: a token attends to the last tokens of its own bucket, as many as the chunks before hold; true: to all of
+    # its chunk and of those beside it, as public checkpoints were trained (later tokens then change earlier ones)
     across: bool = False
 
 
@@ -155,7 +155,7 @@ class ReformerAttention(AttentionOptions):
 
     kind: ClassVar[str] = "lsh"
     has_kv_cache: ClassVar[bool] = False
-    layers: tuple[Literal["full", "local", "lsh"], ...] = ("local", "lsh")  # by turns
+    layers: tuple[Literal["full", "local", "lsh"], ...] = ("local", "lsh")  # kinds of attention, by turns
     local: Local = field(default_factory=Local)
     lsh: LSH = field(default_factory=LSH)
 
@@ -167,7 +167,8 @@ Attention = FullAttention | WindowAttention | ReformerAttention
 class FeedForwardOptions:
     """What every feed-forward network has."""
 
-    width: int = bounded(0, least=0)  # of the hidden layer; 0: four times the Transformer's
+    width: int = bounded(0, least=0)  # size of the hidden layer; 0: four times the Transformer's width
+    # activation between the linear layers
     activation: Literal["gelu", "gelu-tanh", "relu", "silu"] = "gelu-tanh"
     chunk: int = bounded(0, least=0)  # tokens computed together, to save memory (Reformer); 0: all
 
@@ -190,10 +191,10 @@ class GatedFeedForward(FeedForwardOptions):
 class NormOptions:
     """What every norm has."""
 
-    # pre: before each sublayer, with one more at the end; post: after adding it; sandwich: before and after each
+    # pre: before each sublayer, and one at the end; post: after the addition; sandwich: before and after each sublayer
     placement: Literal["pre", "post", "sandwich"] = "pre"
     embeddings: bool = False  # a norm of the input embeddings too (BERT)
-    epsilon: float = bounded(1e-5, above=0.0)
+    epsilon: float = bounded(1e-5, above=0.0)  # added to the variance
 
 
 @dataclass(frozen=True)
@@ -212,7 +213,7 @@ class RMSNorm(NormOptions):
 
 @dataclass(frozen=True)
 class NoMemory:
-    """No memory: every row is read by itself."""
+    """No memory: every row starts without context."""
 
     kind: ClassVar[str] = "none"
     length: ClassVar[int] = 0
@@ -220,10 +221,10 @@ class NoMemory:
 
 @dataclass(frozen=True)
 class SegmentRecurrence:
-    """Segment-level recurrence: hidden states of the tokens before a row (Transformer-XL); batching: contiguous."""
+    """Segment recurrence: hidden states of the tokens before a row (Transformer-XL); needs contiguous batches."""
 
     kind: ClassVar[str] = "segment-recurrence"
-    length: int = bounded(128, least=1)  # tokens
+    length: int = bounded(128, least=1)  # tokens of the memory
 
 
 @dataclass(frozen=True)
@@ -233,7 +234,7 @@ class Transformer:
     kind: ClassVar[str] = "transformer"
     width: int = bounded(256, least=1)  # hidden size
     depth: int = bounded(4, least=1)  # layers
-    heads: int = bounded(4, least=1)
+    heads: int = bounded(4, least=1)  # attention heads
     context: int = bounded(0, least=0)  # maximum sequence length; 0: as long as a row of a batch
     # causal: earlier tokens; bidirectional: all; prefix: bidirectional prefix, then causal; permutation: earlier ones
     # in a random factorisation order (XLNet)
@@ -244,6 +245,6 @@ class Transformer:
     norm: LayerNorm | RMSNorm = field(default_factory=LayerNorm)
     memory: NoMemory | SegmentRecurrence = field(default_factory=NoMemory)
     residual: Literal["plain", "reversible"] = "plain"  # reversible: activations are recomputed, not stored (Reformer)
-    bias: bool = True  # of linear layers and norms
-    dropout: float = bounded(0.0, least=0.0, most=0.95)  # of the embeddings and of what each sublayer adds
-    init_std: float = bounded(0.02, least=0.0)  # normal initialisation; residual projections are scaled down by depth
+    bias: bool = True  # biases of linear layers and norms
+    dropout: float = bounded(0.0, least=0.0, most=0.95)  # dropout of the embeddings and of each sublayer's output
+    init_std: float = bounded(0.02, least=0.0)  # normal initialisation; residual projections shrink with depth

@@ -71,7 +71,7 @@ def faults(tags: Sequence[str], scheme: str) -> list[tuple[int, str]]:
     """The positions where a sentence violates a scheme, each with what is wrong."""
     scheme = scheme_name(scheme)
     bad = [
-        (position, f"{tag!r} is no tag of {scheme}") for position, tag in enumerate(tags) if not _is_tag(tag, scheme)
+        (position, f"{tag!r} is not a tag of {scheme}") for position, tag in enumerate(tags) if not _is_tag(tag, scheme)
     ]
     if bad:
         return bad

@@ -44,7 +44,7 @@ def parse_json(text: str, path: str | Path, line: int = 1, pairs: Callable[[list
         raise FirthError(what, where=numbered_lines.at(path, line + error.lineno - 1), do="correct the file") from None
     except UnicodeEncodeError:
         what, at = (
-            "half of a surrogate pair (a lone surrogate), which is no character",
+            "half of a surrogate pair (a lone surrogate), which is not a character",
             LONE_SURROGATE.search(text).start(),
         )
         raise FirthError(

@@ -74,7 +74,7 @@ def detect_format(path: Path) -> str:
         return "word2vec" if _is_binary(rest, parse_header(first).width) else "word2vec-text"
     if _CONTROL.search(start):
         pickled = start[:1] == b"\x80" or start[:2] == b"PK"
-        do = "save it with save_word2vec_format: its own files could run programs" if pickled else _GIVE
+        do = "save it with save_word2vec_format: its own files can execute code" if pickled else _GIVE
         raise FirthError("not a file of word vectors", where=path, do=do)
     return "projector" if all(map(is_number, first.split())) and b"\t" in first else "glove"
 

@@ -38,7 +38,7 @@ def _check_window(config: Transformer, attention: WindowAttention, positions: Po
         what = f"the banded kernel does not support backbone.mask = {config.mask}"
         raise FirthError(what, do="set backbone.attention.kernel=dense")
     if config.memory.length and attention.global_tokens != "none":
-        what = "segment memory drops the first token, which has global attention"
+        what = "segment recurrence drops the first token, which has global attention"
         raise FirthError(
             what, where="backbone.attention.global_tokens", do="set it to none, or backbone.memory.kind to none"
         )
@@ -90,7 +90,7 @@ def _check_reversible(config: Transformer, positions: PositionEncoding, cross: b
         what = "post-norm cannot be inverted, as reversible layers need"
         raise FirthError(what, where="backbone.norm.placement", do="set it to pre, or backbone.residual to plain")
     if config.memory.length or mask_pattern(config).query_stream:
-        what = "reversible layers store no inputs, which segment memory and two-stream attention need"
+        what = "reversible layers store no inputs, which segment recurrence and two-stream attention need"
         raise FirthError(what, where=where, do=do)
     shared = any(weight.requires_grad for weight in positions.parameters())
     if positions.layer_encoding is not LayerPositionEncoding and shared:

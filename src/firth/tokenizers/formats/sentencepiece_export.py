@@ -68,7 +68,7 @@ def _exportable(tokenizer: Tokenizer) -> Config:
     if config is None:
         raise FirthError("only tokenizers trained by firth become SentencePiece models", do="train one with firth")
     if config.model not in KINDS or (config.model, config.split) == ("word", "words"):
-        what = f"SentencePiece has nothing like a {config.model} tokenizer with split={config.split}"
+        what = f"SentencePiece has no counterpart of a {config.model} tokenizer with split={config.split}"
         raise FirthError(what, do="export a unigram, bpe or char tokenizer, or word with split=whitespace")
     if config.unicode_form != "none":
         what = f"a SentencePiece model cannot be exported with unicode_form={config.unicode_form}"
