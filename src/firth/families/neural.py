@@ -26,10 +26,10 @@ from firth.pipelines.classify import make_classifier
 from firth.pipelines.denoise import DenoisingModel
 from firth.pipelines.detect_replaced import ReplacedTokenDetector
 from firth.pipelines.embed import SentenceEncoder
-from firth.pipelines.fill_mask import MaskedLM
+from firth.pipelines.fill_mask import MaskedLMModel
 from firth.pipelines.label_predictions import BaseClassifier
 from firth.pipelines.language_model import LanguageModel
-from firth.pipelines.permutation_lm import PermutationLM
+from firth.pipelines.permutation_lm import PermutationLMModel
 from firth.pipelines.translate import TranslationModel
 from firth.report.run_page import write_report
 from firth.runs import checkpoints
@@ -45,17 +45,17 @@ from firth.training.loop import TrainingTask, train
 from firth.training.planner import Plan, StepTiming, make_plan, measure_timing, resolve
 from firth.types import Cursor, derive_seed
 
-Model = LanguageModel | MaskedLM | BaseClassifier | SentenceEncoder
+Model = LanguageModel | MaskedLMModel | BaseClassifier | SentenceEncoder
 # The pipeline of a trained network, by its objective.
 MODELS = {
     schema.CausalLM: make_causal_lm,
     schema.PrefixLM: make_causal_lm,
-    schema.MaskedLM: MaskedLM,
-    schema.Distillation: MaskedLM,
+    schema.MaskedLM: MaskedLMModel,
+    schema.Distillation: MaskedLMModel,
     schema.ReplacedTokenDetection: ReplacedTokenDetector,
     schema.Seq2Seq: TranslationModel,
     schema.Denoising: DenoisingModel,
-    schema.PermutationLM: PermutationLM,
+    schema.PermutationLM: PermutationLMModel,
     schema.Supervised: make_classifier,
     schema.Contrastive: SentenceEncoder,
 }

@@ -52,7 +52,7 @@ class LeftToRight:
         return self.system.log_probabilities(states)
 
 
-class PermutationLM(CausalLMModel):
+class PermutationLMModel(CausalLMModel):
     """A trained permutation language model: what `firth.load` returns for one."""
 
     metric = "permutation_perplexity"

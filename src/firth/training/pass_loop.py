@@ -209,7 +209,8 @@ class _PassTrainer:
             do = "the folder was edited; restore config.json, or train again"
             raise FirthError("the checkpoint belongs to another configuration", where=checkpoint, do=do)
         self.state = PassState(**migrations.rename(values, migrations.PASS_CHECKPOINT))
-        for name, array in load((checkpoint / "weights.safetensors").read_bytes()).items():
+        arrays = load((checkpoint / "weights.safetensors").read_bytes())
+        for name, array in migrations.rename(arrays, migrations.ALIGNMENT).items():
             self.task.trainer.arrays[name][...] = array
 
 
