@@ -68,6 +68,12 @@ def describe(example: Example) -> str:
     return example.name if isinstance(example, Image) else " / ".join(texts_of(example))
 
 
+def describe_with_label(example: Example) -> str:
+    """The same, after its labels if there are any."""
+    labels = ", ".join(labels_of(example))
+    return f"{labels}: {describe(example)}" if labels else describe(example)
+
+
 def read(config: LabelledExamples, seed: int) -> dict[str, Split]:
     """The splits: from files of their own or the data set's own splits if there are any, else fractions of the
     examples."""
