@@ -110,7 +110,7 @@ def read_plain(config: schema.Neural, ready: Tokenizers, cache: Path, say: Say) 
 def read_examples(config: schema.Neural, ready: Tokenizers, cache: Path, say: Say) -> TrainingData:
     """Task examples as tokenised splits."""
     say(f"reading {', '.join(config.data.text)}")
-    parts = labelled_dataset.read(config.data, config.seed)
+    parts = labelled_dataset.read(config.data, config.seed, say)
     tokenizer = ready.get("text") or make_tokenizer(config.tokenizer, parts["train"].texts)
     say(f"tokenizer: {tokenizer.kind}, {tokenizer.vocab_size:,} tokens")
     names = label_names(parts["train"])
@@ -139,7 +139,7 @@ def read_seq2seq(config: schema.Neural, ready: Tokenizers, cache: Path, say: Say
     """Source and target texts as tokenised splits."""
     data = config.data
     say(f"reading {', '.join((*data.source, *data.target) or data.text)}")
-    parts = read_pairs(data, config.seed)
+    parts = read_pairs(data, config.seed, say)
     tokenizers = dict(ready) or _pair_tokenizers(config, parts["train"])
     vocabularies = "; ".join(f"{kind.kind}, {kind.vocab_size:,} tokens" for kind in reversed(tokenizers.values()))
     say(f"tokenizer: {vocabularies}" if len(tokenizers) == 1 else f"tokenizers of source and target: {vocabularies}")
