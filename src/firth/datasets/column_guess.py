@@ -133,7 +133,7 @@ def _guess(rows: Sequence[Row], task: str, where: str) -> dict[str, str]:
         left.remove(candidates[0])
     wanted = [role for role in missing if role in TEXT_ROLES]
     texts = [column for column in left if column.is_text]
-    if wanted and len(texts) > len(wanted):
+    if wanted and len(texts) > len(wanted) and len(found) + len(wanted) == len(roles):
         raise _ambiguous(wanted[0], texts, task, columns, where)
     if len(texts) == len(wanted):
         found |= zip(wanted, _in_order(texts, task), strict=True)
