@@ -168,3 +168,28 @@ def test_what_fits_nothing_is_no_guess():
 )
 def test_a_header_of_unknown_names_is_recognised_by_what_is_below(first, rest, wanted):
     assert has_header([Row(values) for values in (first, *rest)]) is wanted
+
+
+def test_names_that_are_given_make_the_first_line_a_header_and_numbers_do_not(tmp_path):
+    path = tmp_path / "x.tsv"
+    path.write_text("comment\tmood\n" + "".join(f"the red boat left {n}\t{'ab'[n % 2]}\n" for n in range(20)))
+    counts = {}
+    for columns in ((), ("text=comment", "label=mood"), ("text=1", "label=2")):
+        splits = labelled_dataset.read(LabelledExamples(text=(str(path),), columns=columns), 1)
+        counts[columns] = sum(len(part.examples) for part in splits.values())
+    assert list(counts.values()) == [20, 20, 21]
+
+
+def test_a_check_guesses_too(tmp_path):
+    from firth.datasets.checks import check
+    from firth.datasets.readers import guess
+    from firth.datasets.table_columns import guess_table
+
+    path = tmp_path / "x.csv"
+    path.write_text("comment,points\n" + "".join(f"the red boat left {n},{n % 2}\n" for n in range(20)))
+    form, columns = guess_table(guess(path), path, "classification")
+    assert columns == {"text": "comment", "label": "points"}
+    report = check(path, "classification", form, columns)
+    assert report.records == 20 and not report.faults and set(report.labels) == {"0", "1"}
+    path.write_text("a,b\nc\n")
+    assert guess_table(guess(path), path, "classification") == (guess(path), {})

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import chain, islice
 
-from firth.config.schema import LabelledExamples
+from firth.config.schema import LabelledExamples, TaskExamples
 from firth.datasets import column_guess
 from firth.datasets.readers import Format
 from firth.datasets.readers.tables import Table
@@ -38,14 +38,20 @@ class TableColumns:
         if form.record_type is not Row:
             return records, converters(self.config)
         sample = list(islice(records, SAMPLE))
-        if isinstance(form, Table) and form.header == "auto" and not form.columns and not sample[0].names:
-            shape = next((names for names, width in self.known if names == sample[0].values), None)
-            if shape or column_guess.has_header(sample):
-                return self.open(replace(form, header="yes"), path, where)
+        if sample and not sample[0].names and self._has_header(form, sample):
+            return self.open(replace(form, header="yes"), path, where)
         return chain(sample, records), self._converters(sample, where)
 
+    def _has_header(self, form: Format, sample: Sequence[Row]) -> bool:
+        """Whether a table without a header of usual names has one of others: given, seen before, or guessed."""
+        if not isinstance(form, Table) or form.header != "auto" or form.columns:
+            return False
+        if given := [name for _, name in map(_column, self.config.columns)]:  # numbers count columns without names
+            return set(given) <= set(sample[0].values) and not any(name.isdigit() for name in given)
+        return any(names == sample[0].values for names, _ in self.known) or column_guess.has_header(sample)
+
     def _converters(self, sample: Sequence[Row], where: str) -> list[Converter]:
-        if self.config.columns:
+        if self.config.columns or not sample:
             return converters(self.config)
         shape = (sample[0].names, 0 if sample[0].names else len(sample[0].values))
         if shape not in self.known:
@@ -80,6 +86,22 @@ def _with_columns(convert: Converter, row: Row) -> Converter:
     if convert.columns or not row.names:
         return convert
     return Converter(convert.name, {role: row.names[at] for role, at in convert.positions(row).items()})
+
+
+def guess_table(form: Format, path: object, task_name: str) -> tuple[Format, dict[str, str]]:
+    """The format, with a header if the table has one of unusual names, and the column of each role of the task."""
+    if form.record_type is not Row or not task(task_name).columns:
+        return form, {}
+    tables = TableColumns(TaskExamples(tasks=(task_name,)))
+    try:
+        records, [convert] = tables.open(form, path, str(path))
+        first = next(records)
+    except UnfitError:
+        raise
+    except FirthError:  # the check reports it, and all others
+        return form, {}
+    is_header = isinstance(form, Table) and bool(first.names) and not next(form.read(path)).names
+    return (replace(form, header="yes") if is_header else form), dict(convert.columns)
 
 
 def converters(config: LabelledExamples) -> list[Converter]:
