@@ -99,7 +99,7 @@ class ByteSplits:
         """The held-out parts of the large documents, in order: two per stratum, one in each half."""
         targets = [target * self.large // max(self.total, 1) for target in self.targets]
         strata = min(max(max(targets) // MIN_STRETCH, 1), MAX_STRETCHES)
-        found = []
+        result = []
         for stratum in range(strata if self.large else 0):
             first, half, end = (self.large * n // (2 * strata) for n in range(2 * stratum, 2 * stratum + 3))
             swap, *places = self._random(-1 - stratum, 3).tolist()
@@ -107,8 +107,8 @@ class ByteSplits:
             for split, length, place in zip((VALID, TEST), lengths, places, strict=True):
                 start, stop = (first, half) if (split == VALID) == (swap % 2 == 0) else (half, end)
                 start += place * max(stop - start - length, 0) >> 64
-                found.append(Stretch(start, start + length, split, int(length * SLACK)))
-        return sorted(stretch for stretch in found if stretch.stop > stretch.start)
+                result.append(Stretch(start, start + length, split, int(length * SLACK)))
+        return sorted(stretch for stretch in result if stretch.stop > stretch.start)
 
     def pieces(self, documents: Iterable[str]) -> Iterator[tuple[int, str]]:
         """Every document or piece of one with its split, in order; joined, the pieces are the document."""

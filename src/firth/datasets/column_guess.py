@@ -104,40 +104,40 @@ def guess_columns(rows: Sequence[Row], tasks: Sequence[str], where: str) -> tupl
 
     An error if a role could be either of two columns.
     """
-    found, ambiguous = [], []
+    chosen, ambiguous = [], []
     for task in tasks:
         try:
             roles = _guess(rows, task, where)
         except UnfitError as error:
             ambiguous.append(error)
         else:
-            found += [(task, roles)] if roles else []
-    if not found and ambiguous:
+            chosen += [(task, roles)] if roles else []
+    if not chosen and ambiguous:
         raise ambiguous[0]
-    return found[0] if found else None
+    return chosen[0] if chosen else None
 
 
 def _guess(rows: Sequence[Row], task: str, where: str) -> dict[str, str]:
     """The column of each role of a task; empty if some role has none."""
     columns = columns_of(rows)
     roles = get_task(task).columns
-    found = _by_name(columns, roles)
-    left = [column for column in columns if column not in found.values()]
-    missing = [role for role in roles if role not in found]
+    chosen = _by_name(columns, roles)
+    left = [column for column in columns if column not in chosen.values()]
+    missing = [role for role in roles if role not in chosen]
     for role, candidates in (("label", _labels(left)), ("score", [c for c in left if c.is_number and not c.is_id])):
         if role not in missing or not candidates:
             continue
         if len(candidates) > 1:
             raise _ambiguous(role, candidates, task, columns, where)
-        found[role] = candidates[0]
+        chosen[role] = candidates[0]
         left.remove(candidates[0])
     wanted = [role for role in missing if role in TEXT_ROLES]
     texts = [column for column in left if column.is_text]
-    if wanted and len(texts) > len(wanted) and len(found) + len(wanted) == len(roles):
+    if wanted and len(texts) > len(wanted) and len(chosen) + len(wanted) == len(roles):
         raise _ambiguous(wanted[0], texts, task, columns, where)
     if len(texts) == len(wanted):
-        found |= zip(wanted, _in_order(texts, task), strict=True)
-    return {role: found[role].name for role in roles} if len(found) == len(roles) else {}
+        chosen |= zip(wanted, _in_order(texts, task), strict=True)
+    return {role: chosen[role].name for role in roles} if len(chosen) == len(roles) else {}
 
 
 def columns_of(rows: Sequence[Row]) -> list[Column]:
@@ -152,13 +152,13 @@ def columns_of(rows: Sequence[Row]) -> list[Column]:
 
 def _by_name(columns: Sequence[Column], roles: Sequence[str]) -> dict[str, Column]:
     """The columns of roles with a usual name."""
-    found: dict[str, Column] = {}
+    chosen: dict[str, Column] = {}
     named = {column.name.lower(): column for column in columns if column.is_named}
     for role in roles:
         name = next((name for name in COLUMN_NAMES[role] if name in named), None)
         if name:
-            found[role] = named.pop(name)
-    return found
+            chosen[role] = named.pop(name)
+    return chosen
 
 
 def _labels(columns: Sequence[Column]) -> list[Column]:

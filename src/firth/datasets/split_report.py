@@ -53,19 +53,19 @@ def warnings(parts: Sequence[Part], unit: str = "documents") -> list[str]:
     train, held_out = parts[0], parts[1:]
     min_tokens = MIN_TOKENS if unit == "documents" else 0
     small = [part for part in held_out if part.documents < MIN_DOCUMENTS or part.tokens < min_tokens]
-    found = [_small(small, unit)] if small else []
+    result = [_small(small, unit)] if small else []
     if train.tokens < min_tokens:
-        found.append(f"warning: only {train.tokens:,} tokens to train on; give more text")
+        result.append(f"warning: only {train.tokens:,} tokens to train on; give more text")
     for part in held_out:
         do = f"give a smaller --{part.name}" if part.own_files else f"lower data.{part.name}_fraction"
         if part.bytes > LARGE:
             limit = "" if part.own_files else " or data.max_heldout"
-            found.append(
+            result.append(
                 f"warning: {part.name} is large ({part.bytes:,} bytes), so every score takes long; {do}{limit}"
             )
         elif part.bytes > train.bytes:
-            found.append(f"warning: {part.name} is larger than the training text; {do}")
-    return found
+            result.append(f"warning: {part.name} is larger than the training text; {do}")
+    return result
 
 
 def _small(parts: Sequence[Part], unit: str) -> str:
