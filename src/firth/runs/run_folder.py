@@ -51,7 +51,7 @@ class Record:
                 raise FirthError("written by a newer firth: upgrade with pip install -U firth")
             if values["format"] < 2:
                 values = migrations.rename(values, migrations.RECORD) | {"config": migrations.migrate(values["config"])}
-            record = cls(**{**values, "config": from_dict(System, values["config"])})
+            record = cls(**{**values, "config": from_dict(System, migrations.keep_split(values["config"]))})
         except (ValueError, TypeError, KeyError, AttributeError) as error:
             raise FirthError(f"damaged ({error})", where=where, do=_DAMAGED) from None
         except FirthError as error:
