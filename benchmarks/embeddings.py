@@ -96,7 +96,7 @@ def ours(settings: Settings, plain: str, config: dict[str, Any]) -> Train:
     corpus, chosen = read_corpus(plain), make_config(config)
 
     def train(epochs: int, seed: int) -> tuple[float, WordVectors]:
-        model = word2vec.Model(corpus, chosen, epochs, seed)
+        model = word2vec.Word2VecTrainer(corpus, chosen, epochs, seed)
         began = time.perf_counter()
         for epoch in range(epochs):
             tasks = list(range(model.chunks))
@@ -215,7 +215,7 @@ def glove_training(settings: Settings, plain: str, config: dict[str, Any]) -> Ca
 
     def run() -> Timed:
         began = time.perf_counter()
-        model = glove.Model(corpus, GloVe(), 1, settings.threads)
+        model = glove.GloVeTrainer(corpus, GloVe(), 1, settings.threads)
         counted = time.perf_counter()
         for _ in run_in_order(partial(model.train_chunk, 0), list(range(model.chunks)), settings.threads):
             pass

@@ -72,6 +72,7 @@ def our_steps(system: nn.Module, train: schema.Train, batches: FixedBatches, set
     from dataclasses import replace
 
     from firth.runs.progress import Quiet
+    from firth.training.clock import StepClock
     from firth.training.device import training_environment
     from firth.training.loop import Trainer, TrainingTask
 
@@ -80,7 +81,8 @@ def our_steps(system: nn.Module, train: schema.Train, batches: FixedBatches, set
     folder = Path(tempfile.mkdtemp())
     atexit.register(shutil.rmtree, folder, ignore_errors=True)
     metadata = {"config": ""}
-    task = TrainingTask(system, train, StepClock(train, 10**9), batches, _no_evaluation, folder, metadata, 1, distributed, Quiet())
+    clock = StepClock(train, 10**9)
+    task = TrainingTask(system, train, clock, batches, _no_evaluation, folder, metadata, 1, distributed, Quiet())
     trainer = Trainer(task)
     trainer.start()
     atexit.register(trainer.close)

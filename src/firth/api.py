@@ -10,12 +10,11 @@ from types import MappingProxyType, ModuleType
 from typing import TYPE_CHECKING, Any
 
 from firth.config import core, schema
-from firth.config.short_names import SHORT_NAMES
+from firth.config.short_names import SHORT_NAMES, SYNONYMS
 from firth.errors import FirthError, unknown
 from firth.families import FAMILIES
 from firth.presets import preset as find_preset
-from firth.runs.budget import parse_budget
-from firth.runs.progress import Progress, Style, progress
+from firth.runs.progress import Progress, Style, parse_budget, progress
 from firth.runs.run_folder import Run, free_folder
 
 if TYPE_CHECKING:
@@ -135,9 +134,14 @@ def _fit(request: Any) -> Model:
         request.progress.stop()
 
 
-def load(path: Path | str, *, weights: str = "float32") -> Model:
-    """The trained model of a run folder. A network is faster with its weights as "half" or quantized to "int8"."""
+def load(path: Path | str, *, weights: str = "float32", threads: int = 0) -> Model:
+    """The trained model of a run folder. A network is faster with its weights as "half" or quantized to "int8"; with
+    `threads` it uses so many from now on, as everything else in this process that computes with torch."""
     run = Run.open(path)
+    if threads and isinstance(run.record.config, schema.Neural):
+        import torch
+
+        torch.set_num_threads(threads)
     if weights not in WEIGHTS:
         raise unknown("weight format", weights, WEIGHTS)
     if weights == "float32":
@@ -262,7 +266,8 @@ def _require_unused(path: Path) -> None:
 def _full_names(short: str, config: schema.System, preset: str) -> list[str]:
     """The full names of a short name in a configuration: the first alternative it has, or all of those joined by +."""
     if short not in SHORT_NAMES:
-        raise unknown("argument", short, [*SHORT_NAMES, "out", "settings", "progress"])
+        known = [*SHORT_NAMES, "out", "settings", "progress"]
+        raise unknown("argument", short, known, synonyms=SYNONYMS)
     for alternative in SHORT_NAMES[short].names:
         names = alternative.split("+")
         if all(core.has(config, name) for name in names):

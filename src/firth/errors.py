@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from difflib import get_close_matches
+from types import MappingProxyType
 
 
 class FirthError(Exception):
@@ -19,9 +20,16 @@ class FirthError(Exception):
         return " ".join(line.split())
 
 
-def unknown(kind: str, name: str, known: Iterable[str], *, where: object = "") -> FirthError:
-    """The error for a name that no table has: it offers the nearest one, else lists them all."""
+def unknown(
+    kind: str,
+    name: str,
+    known: Iterable[str],
+    *,
+    where: object = "",
+    synonyms: Mapping[str, str] = MappingProxyType({}),
+) -> FirthError:
+    """The error for a name that no table has: it offers the one that means the same or the nearest, else lists all."""
     known = sorted(known)
-    near = get_close_matches(name, known, n=1, cutoff=0.5)
+    near = [synonyms[name]] if synonyms.get(name) in known else get_close_matches(name, known, n=1, cutoff=0.5)
     hint = f"did you mean {near[0]!r}?" if near else f"known: {', '.join(known)}"
     return FirthError(f"unknown {kind} {name!r}", where=where, do=hint)

@@ -50,9 +50,8 @@ class Tokens(Generic[Array]):
     document: Array | None = None  # document id in packed sequences: tokens attend only within their document
     segment: Array | None = None  # token type id: 0 = first segment, 1 = second
     prefix: Array | None = None  # True = in the prefix of a prefix LM, visible to all positions
-    global_attention: Array | None = (
-        None  # True = global attention: attends to all tokens and all attend to it (Longformer)
-    )
+    # True = global attention: attends to all tokens and all attend to it (Longformer)
+    global_attention: Array | None = None
     rank: Array | None = None  # from 0: in the factorisation order of a permutation LM (XLNet)
     characters: Array | None = None  # (batch, time, characters): of out-of-vocabulary words
 
@@ -166,6 +165,7 @@ class State:
         return State(*({k: function(v) for k, v in part.items()} for part in (self.source, self.live)))
 
 
+CHARACTERS = "characters"  # in `Batch.targets`: the characters of out-of-vocabulary target words
 ALIGNMENT = "alignment"  # attention weights over the source in `State.live`, if the stepper has any: (batch, source)
 
 

@@ -16,6 +16,7 @@ from firth.alignment.distortion import DISTORTIONS
 from firth.alignment.symmetrisation import HEURISTICS, symmetrise
 from firth.alignment.translation_table import build_table
 from firth.config.schema import Aligner, Tokenizer
+from firth.datasets import memory_map
 from firth.datasets.text_dataset import make_tokenizer
 from firth.errors import FirthError
 
@@ -101,7 +102,7 @@ def distortion_probability(model, config, alignment, source_length, target_lengt
         elif config.distortion == "table":
             shapes = arrays["shapes"].tolist()
             at = sum(b * (a + 1) for a, b in shapes[: shapes.index([source_length, target_length])])
-            value *= float(arrays["places"][at + (j - 1) * (source_length + 1) + position])
+            value *= float(arrays["positions"][at + (j - 1) * (source_length + 1) + position])
         elif position == 0:
             value *= config.null_probability
         else:
@@ -456,6 +457,19 @@ def test_links_are_between_whitespace_separated_words(tokenizer):
             (1, 1),
             (1, 2),
         ]  # house and . are one word
+
+
+def test_a_file_of_an_earlier_version_is_loaded(tokenizer, tmp_path):
+    old = {"probabilities": "chances", "unseen": "rests", "positions": "places", "metadata": "note"}
+    bitext, config, path = encode(TEXTS, tokenizer), Aligner(distortion="table"), tmp_path / "model"
+    model = alignment.fit(bitext, tokenizer.vocab_size, config, iterations=2)
+    alignment.save(model, path, {"whose": "mine"})
+    arrays, about = memory_map.read(path, "model", lambda *_: None)
+    sides = {name: name.partition(".") for name in arrays}
+    renamed = {f"{side}.{old.get(key, key)}": np.array(arrays[name]) for name, (side, _, key) in sides.items()}
+    memory_map.write(path, renamed, {old.get(key, key): value for key, value in about.items()})
+    repeat = alignment.load(path, config)
+    assert repeat.losses(bitext) == model.losses(bitext) and alignment.read_metadata(path) == {"whose": "mine"}
 
 
 def test_saving_and_loading_is_the_identity(tokenizer, tmp_path):

@@ -18,7 +18,7 @@ from firth.config.schema import Text
 from firth.datasets.sources import open_source
 from firth.errors import FirthError
 from firth.runs import atomic_files, checkpoints
-from firth.runs.training_log import Log
+from firth.runs.run_folder import Log
 
 # --- text ---------------------------------------------------------------------------------------------------------
 

@@ -162,6 +162,18 @@ def test_convert(command, own):
     assert (own / "back.tsv").read_text().startswith("a fine film\tgood\n")
 
 
+def test_convert_keeps_line_ends_and_byte_order_mark_within_a_format(command, own):
+    content = b"\xef\xbb\xbfgood\ta fine film\r\nbad\tno film"
+    (own / "dos.tsv").write_bytes(content)
+    assert command("data", "convert", "dos.tsv", "same.tsv", "--to", "tsv").code == 0
+    assert (own / "same.tsv").read_bytes() == content
+    command("data", "convert", "dos.tsv", "other.csv", "--to", "csv")
+    assert (own / "other.csv").read_bytes() == b"good,a fine film\nbad,no film\n"
+    (own / "wide.tsv").write_bytes(content.decode("utf-8-sig").encode("utf-16"))
+    command("data", "convert", "wide.tsv", "utf8.tsv", "--to", "tsv", "--encoding", "utf-16")
+    assert (own / "utf8.tsv").read_bytes() == b"good\ta fine film\nbad\tno film\n"
+
+
 def test_built_in_sets_can_be_written_and_checked(command, own):
     ended = command(
         "data", "convert", "world-parsing", "w.conllu", "--to", "conllu", "--split", "test", "--count", "50"

@@ -143,7 +143,7 @@ def test_an_index_killed_half_way_is_made_anew_and_its_rest_removed(tmp_path, mo
     text.write_text("\n".join(World().documents(200)))
     found = subprocess.run([sys.executable, "-c", KILLED, str(text)], check=False)
     assert found.returncode == -signal.SIGKILL
-    left = [path for path in (tmp_path / "cache" / "counts").iterdir() if path.name != "stamps"]
+    left = [path for path in (tmp_path / "cache" / "corpus").iterdir() if path.name != "stamps"]
     assert [path.name[0] for path in left] == ["."]
     index = open_index(open_corpus(str(text)))
     assert [index.lexicon.word(i) for i in index.ids] == words_of(World().documents(200))
@@ -155,10 +155,10 @@ def test_an_error_on_the_way_leaves_nothing(tmp_path):
     path.write_bytes(b"fine\n" * 10 + b"na\xefve\n")
     with pytest.raises(FirthError, match="byte 0xef at offset 52"):
         open_index(open_corpus(str(path)), cache=tmp_path / "cache")
-    assert [p.name for p in (tmp_path / "cache" / "counts").iterdir() if p.name != "stamps"] == []
+    assert [p.name for p in (tmp_path / "cache" / "corpus").iterdir() if p.name != "stamps"] == []
 
 
-@pytest.mark.parametrize("name", ["ids.npy", "words.txt", "about.json", "text.txt", "fold.npy"])
+@pytest.mark.parametrize("name", ["ids.npy", "words.txt", "about.json", "text.txt", "folded_ids.npy"])
 def test_a_damaged_index_says_so(tmp_path, name):
     source = cache_corpus(["a b c", "d e f"])
     place = open_index(source, cache=tmp_path).folder

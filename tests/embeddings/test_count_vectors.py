@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from firth.config.schema import CountVectors
-from firth.embeddings.count_vectors import Model
+from firth.embeddings.count_vectors import CountVectorsTrainer
 from firth.embeddings.method import Loss
 from firth.embeddings.training_text import Corpus
 from firth.embeddings.word2vec_kernels import END, NONE
@@ -30,7 +30,7 @@ def sample_documents(sentences=80, seed=1, words=WORDS):
 
 
 def trained(config, documents=None, **options):
-    model = Model(corpus(documents or sample_documents()), config, 1, **options)
+    model = CountVectorsTrainer(corpus(documents or sample_documents()), config, 1, **options)
     assert model.train_chunk(0, 0) == Loss(0, 0.0) and model.chunks == 1
     return model
 
@@ -115,7 +115,7 @@ def test_the_same_again_in_files_and_with_any_threads(matrix, method, tmp_path):
 )
 def test_a_width_that_the_text_does_not_have(config, message):
     with pytest.raises(FirthError, match=message):
-        Model(corpus(sample_documents(8)), config, 1)
+        CountVectorsTrainer(corpus(sample_documents(8)), config, 1)
 
 
 @pytest.mark.parametrize("matrix", ["ppmi", "hellinger"])

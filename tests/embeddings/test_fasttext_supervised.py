@@ -15,7 +15,7 @@ from firth.config.schema import Tokenizer as TokenizerConfig
 from firth.embeddings import array_bundle, fasttext_kernels
 from firth.embeddings.fasttext_features import FeatureOptions, Features, build_features, build_vocabulary, word_splitter
 from firth.embeddings.fasttext_model import Classifier
-from firth.embeddings.fasttext_supervised import LabelVocabulary, Model
+from firth.embeddings.fasttext_supervised import FastTextTrainer, LabelVocabulary
 from firth.embeddings.method import Loss
 from firth.embeddings.subwords import EOS, char_ngrams, fnv1a
 from firth.embeddings.word_table import WordTable
@@ -48,7 +48,7 @@ def build(loss="softmax", ngrams=(1, 0, 0), several=False, count=60, epochs=5, *
     words, counts, lines = build_vocabulary(texts, [*KNOWN, *SIGNS.values(), "never"])
     config = FastText(loss=loss, width=20, word_ngrams=ngrams[0], min_n=ngrams[1], max_n=ngrams[2], **more)
     features = build_features(words, lines, FeatureOptions(*ngrams, config.buckets))
-    model = Model(features, lines, labels, config, epochs, seed=3)
+    model = FastTextTrainer(features, lines, labels, config, epochs, seed=3)
     model.outputs[:, :20] = np.random.default_rng(0).normal(0, 0.5, (len(model.outputs), 20))
     return model, texts, labels, counts
 

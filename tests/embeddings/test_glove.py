@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from firth.config.schema import GloVe
 from firth.embeddings import glove_kernels
-from firth.embeddings.glove import Model
+from firth.embeddings.glove import GloVeTrainer
 from firth.embeddings.training_text import Corpus
 from firth.embeddings.word2vec_kernels import END, NONE
 from firth.embeddings.word_vectors import WordVectors
@@ -70,7 +70,7 @@ def reference_loss(model, cells):
 
 def random_model(config, documents=None, seed=3):
     """A model whose vectors are far from zero."""
-    model = Model(corpus(documents or sample_documents()), config, seed, 1)
+    model = GloVeTrainer(corpus(documents or sample_documents()), config, seed, 1)
     random = np.random.default_rng(0)
     for name, constant in (("words", config.width + 1), ("contexts", config.width)):
         array = model.arrays[name]
@@ -84,7 +84,7 @@ def random_model(config, documents=None, seed=3):
 def test_chunks_hold_every_cell_once_with_its_logarithm_and_weight(context, weighting):
     config = GloVe(width=4, window=3, context=context, distance_weighting=weighting, x_max=4, alpha=0.6)
     expected = reference_cells(sample_documents(), config)
-    chunked = Model(corpus(sample_documents()), config, 1, 2)._chunked
+    chunked = GloVeTrainer(corpus(sample_documents()), config, 1, 2)._chunked
     cells = [tuple(cell) for cell in chunked.cells.tolist()]
     assert set(cells) == set(expected) and len(cells) == len(expected)
     x = np.array([expected[cell] for cell in cells])
@@ -164,7 +164,11 @@ def test_steps_go_along_the_gradient_of_the_loss():
 
 def test_the_same_seed_gives_the_same_bytes_in_memory_and_in_files(tmp_path):
     text, config = corpus(sample_documents(300)), GloVe(width=8, window=4)
-    models = [Model(text, config, 7, 1), Model(text, config, 7, 2, tmp_path / "cells"), Model(text, config, 8, 1)]
+    models = [
+        GloVeTrainer(text, config, 7, 1),
+        GloVeTrainer(text, config, 7, 2, tmp_path / "cells"),
+        GloVeTrainer(text, config, 8, 1),
+    ]
     losses = [[epoch(model, number) for number in range(2)] for model in models]
     assert losses[0] == losses[1] != losses[2]
     for name, array in models[0].arrays.items():
@@ -175,7 +179,7 @@ def test_the_same_seed_gives_the_same_bytes_in_memory_and_in_files(tmp_path):
 
 def test_training_resumes_from_its_arrays():
     text, config = corpus(sample_documents(100)), GloVe(width=8, window=4)
-    whole, first, second = (Model(text, config, 7, 1) for _ in range(3))
+    whole, first, second = (GloVeTrainer(text, config, 7, 1) for _ in range(3))
     for number in range(3):
         epoch(whole, number)
     epoch(first, 0)
@@ -188,18 +192,18 @@ def test_training_resumes_from_its_arrays():
 
 @pytest.mark.parametrize("threads", [1, 2])
 def test_the_loss_falls(threads):
-    model = Model(corpus(sample_documents(2000, words=100), words=100), GloVe(width=16), 1, threads)
+    model = GloVeTrainer(corpus(sample_documents(2000, words=100), words=100), GloVe(width=16), 1, threads)
     losses = [epoch(model, number, threads) for number in range(6)]
     means = [loss.mean for loss in losses]
     assert means == sorted(means, reverse=True) and means[-1] < means[0] / 2
     assert losses[0].count == model.size
     other = corpus(sample_documents(1000, seed=2, words=100), words=100)
-    assert model.held_out(other).mean < Model(model.corpus, model.config, 1, 1).held_out(other).mean / 2
+    assert model.held_out(other).mean < GloVeTrainer(model.corpus, model.config, 1, 1).held_out(other).mean / 2
 
 
 def test_each_epoch_has_its_own_order():
     text, config = corpus(sample_documents(300)), GloVe(width=8, window=4)
-    one, other = Model(text, config, 1, 1), Model(text, config, 1, 1)
+    one, other = GloVeTrainer(text, config, 1, 1), GloVeTrainer(text, config, 1, 1)
     epoch(one, 0)
     epoch(other, 1)
     assert not np.array_equal(one.arrays["words"], other.arrays["words"])
@@ -217,16 +221,16 @@ def test_small_texts_never_give_nan(documents, learning_rate, x_max, width):
     text, config = corpus(documents, words=5), GloVe(width=width, learning_rate=learning_rate, x_max=x_max)
     if not reference_cells(documents, config):
         with pytest.raises(FirthError, match="no two words"):
-            Model(text, config, 1, 1)
+            GloVeTrainer(text, config, 1, 1)
         return
-    model = Model(text, config, 1, 1)
+    model = GloVeTrainer(text, config, 1, 1)
     losses = [epoch(model, number) for number in range(30)]
     assert all(np.isfinite(loss.total) and loss.count == model.size for loss in losses)
     assert all(np.isfinite(array).all() for array in model.arrays.values())
 
 
 def test_a_row_with_nan_affects_no_other():
-    model = Model(corpus(sample_documents(300)), GloVe(width=8), 1, 1)
+    model = GloVeTrainer(corpus(sample_documents(300)), GloVe(width=8), 1, 1)
     model.arrays["words"][2, 0] = np.nan
     loss = epoch(model)
     assert 0 < loss.count < model.size and np.isfinite(loss.total)
@@ -237,7 +241,7 @@ def test_words_that_share_contexts_become_similar():
     random = np.random.default_rng(0)
     rows = [[random.integers(0, 3), 6 + random.integers(0, 3)] * 4 for _ in range(2000)]
     rows += [[3 + random.integers(0, 3), 9 + random.integers(0, 3)] * 4 for _ in range(2000)]
-    model = Model(corpus(rows, words=12), GloVe(width=8, window=3), 1, 1)
+    model = GloVeTrainer(corpus(rows, words=12), GloVe(width=8, window=3), 1, 1)
     for number in range(40):
         epoch(model, number)
     unit = model.word_vectors().unit_vectors

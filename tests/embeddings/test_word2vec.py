@@ -12,7 +12,7 @@ from firth.config.schema import Word2Vec
 from firth.embeddings import word2vec_kernels
 from firth.embeddings.method import Loss
 from firth.embeddings.training_text import Corpus, chunk_borders
-from firth.embeddings.word2vec import Model, keep_thresholds, noise_table
+from firth.embeddings.word2vec import Word2VecTrainer, keep_thresholds, noise_table
 from firth.errors import FirthError
 from firth.jit import run_in_order
 
@@ -142,7 +142,7 @@ def reference_pass(model, rate, seed):
 def test_the_compiled_pass_is_the_reference(architecture, loss, negatives, ngrams):
     config = Word2Vec(model=architecture, loss=loss, width=20, window=3, negatives=negatives, subsample=0.1)
     config = replace(config, min_n=ngrams[0], max_n=ngrams[1], buckets=50)
-    model = Model(corpus(), config, seed=3)
+    model = Word2VecTrainer(corpus(), config, seed=3)
     assert (len(model.inputs) > len(WORDS)) == bool(ngrams[1])
     model.outputs[:, :20] = np.random.default_rng(0).normal(0, 0.3, (len(WORDS), 20))
     inputs, outputs, predictions, total = reference_pass(model, 0.05, 12345)
@@ -151,14 +151,14 @@ def test_the_compiled_pass_is_the_reference(architecture, loss, negatives, ngram
     assert result.total == pytest.approx(total, rel=2e-3)
     # sigmoids are looked up in a table
     assert np.abs(model.inputs - inputs).max() < 2e-3 and np.abs(model.outputs - outputs).max() < 2e-3
-    assert np.abs(model.inputs - Model(model.corpus, config, seed=3).inputs).max() > 0.01
+    assert np.abs(model.inputs - Word2VecTrainer(model.corpus, config, seed=3).inputs).max() > 0.01
 
 
 @pytest.mark.parametrize("architecture", ["skip-gram", "cbow"])
 def test_the_softmax_steps_along_the_exact_gradient(architecture):
     config = Word2Vec(model=architecture, loss="softmax", width=4, window=2, subsample=0.0)
     text = corpus(1, seed=5)
-    model = Model(text, config, seed=2)
+    model = Word2VecTrainer(text, config, seed=2)
     model.outputs[:, :4] = np.random.default_rng(1).normal(0, 0.5, (len(WORDS), 4))
     learning_rate = 1e-3  # so small that the parameters hardly change within the pass
 
@@ -183,7 +183,7 @@ def test_the_softmax_steps_along_the_exact_gradient(architecture):
 
 
 def test_a_learning_rate_of_zero_changes_nothing():
-    model = Model(corpus(), Word2Vec(width=8), seed=1)
+    model = Word2VecTrainer(corpus(), Word2Vec(width=8), seed=1)
     before = model.inputs.copy()
     result = model._pass(model.corpus, 0, len(model.corpus.tokens), 0.0, 77)
     assert result.total == pytest.approx(reference_pass(model, 0.0, 77)[3], rel=1e-3)
@@ -199,14 +199,14 @@ def epoch(model, number, threads=1):
 def test_one_thread_gives_the_same_bytes_and_any_number_learns():
     text = corpus(3000)
     config = Word2Vec(width=16, subsample=0.0)
-    first, second, fast = (Model(text, config, 3, seed=7) for _ in range(3))
-    tree = Model(text, replace(config, loss="hierarchical-softmax"), 3, seed=7)
+    first, second, fast = (Word2VecTrainer(text, config, 3, seed=7) for _ in range(3))
+    tree = Word2VecTrainer(text, replace(config, loss="hierarchical-softmax"), 3, seed=7)
     assert epoch(tree, 0) > epoch(tree, 1) > epoch(tree, 2)
     losses = [[epoch(model, number, threads) for number in range(3)]
               for model, threads in ((first, 1), (second, 1), (fast, 2))]  # fmt: skip
     assert np.array_equal(first.inputs, second.inputs) and losses[0] == losses[1]
     assert losses[2][-1] < losses[2][0] and np.isfinite(fast.inputs).all()
-    assert not np.array_equal(first.inputs, Model(text, config, seed=8).inputs)
+    assert not np.array_equal(first.inputs, Word2VecTrainer(text, config, seed=8).inputs)
 
 
 def test_words_that_share_contexts_become_similar():
@@ -219,7 +219,7 @@ def test_words_that_share_contexts_become_similar():
     row_of = np.append(np.arange(12, dtype=np.int32), np.int32(word2vec_kernels.END))
     text = Corpus(tokens, starts, row_of, [str(n) for n in range(12)], np.bincount(tokens)[:12].astype(np.int64))
     for loss in ("negative-sampling", "softmax"):
-        model = Model(text, Word2Vec(loss=loss, width=8, subsample=0.0, learning_rate=0.05), 3, seed=1)
+        model = Word2VecTrainer(text, Word2Vec(loss=loss, width=8, subsample=0.0, learning_rate=0.05), 3, seed=1)
         for number in range(3):
             epoch(model, number)
         unit = model.word_vectors().unit_vectors
@@ -230,7 +230,7 @@ def test_words_that_share_contexts_become_similar():
 def test_huffman_codes_are_prefix_free_and_as_short_as_can_be():
     counts = np.array([50, 30, 10, 5, 3, 1, 1], np.int64)
     text = replace(corpus(words=7), counts=counts)
-    t = Model(text, Word2Vec(loss="hierarchical-softmax", width=4), seed=1).tables
+    t = Word2VecTrainer(text, Word2Vec(loss="hierarchical-softmax", width=4), seed=1).tables
     codes = ["".join(map(str, t.codes[t.offsets[w] : t.offsets[w + 1]])) for w in range(7)]
     assert not any(a != b and b.startswith(a) for a in codes for b in codes)
     shortest = 2 + 5 + 10 + 20 + 50 + 100  # the weights of the inner nodes
@@ -260,4 +260,4 @@ def test_the_full_softmax_is_for_small_vocabularies():
     many = corpus(words=10)
     large = replace(many, words=["x"] * 30_000, counts=np.ones(30_000, np.int64))
     with pytest.raises(FirthError, match="too many for the full softmax"):
-        Model(large, Word2Vec(loss="softmax"), seed=1)
+        Word2VecTrainer(large, Word2Vec(loss="softmax"), seed=1)

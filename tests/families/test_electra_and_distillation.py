@@ -21,7 +21,7 @@ from firth.models.build import build
 from firth.objectives.distillation import Teacher
 from firth.runs.checkpoints import Interrupted
 from firth.runs.progress import Quiet
-from firth.runs.training_log import read_log
+from firth.runs.run_folder import read_log
 from firth.types import Cursor
 
 DOCUMENTS = [f"{a} and {b} are {'friends' if (a + b) % 2 else 'strangers'}" for a in range(12) for b in range(12)]

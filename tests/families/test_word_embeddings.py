@@ -99,7 +99,7 @@ def test_an_interrupted_run_ends_with_the_same_bytes(after, tmp_path, monkeypatc
     monkeypatch.setattr(word2vec, "CHUNK_TOKENS", 300)
     more = {"deterministic": True, "settings": {"train.checkpoint_seconds": 1e-9}}
     whole = trained(tmp_path / "whole", **more)
-    calls, train_chunk = [], word2vec.Model.train_chunk
+    calls, train_chunk = [], word2vec.Word2VecTrainer.train_chunk
 
     def breaking(self, epoch, chunk):
         calls.append((epoch, chunk))
@@ -107,10 +107,10 @@ def test_an_interrupted_run_ends_with_the_same_bytes(after, tmp_path, monkeypatc
             raise KeyboardInterrupt
         return train_chunk(self, epoch, chunk)
 
-    monkeypatch.setattr(word2vec.Model, "train_chunk", breaking)
+    monkeypatch.setattr(word2vec.Word2VecTrainer, "train_chunk", breaking)
     with pytest.raises(KeyboardInterrupt):
         trained(tmp_path / "broken", **more)
-    monkeypatch.setattr(word2vec.Model, "train_chunk", train_chunk)
+    monkeypatch.setattr(word2vec.Word2VecTrainer, "train_chunk", train_chunk)
     firth.resume(tmp_path / "broken")
     assert whole.run.weights.read_bytes() == (tmp_path / "broken" / "model.safetensors").read_bytes()
 
@@ -120,18 +120,18 @@ def test_a_signal_saves_a_checkpoint_to_resume_from(tmp_path, monkeypatch):
     import signal
 
     monkeypatch.setattr(word2vec, "CHUNK_TOKENS", 300)
-    whole, train_chunk = trained(tmp_path / "whole", deterministic=True), word2vec.Model.train_chunk
+    whole, train_chunk = trained(tmp_path / "whole", deterministic=True), word2vec.Word2VecTrainer.train_chunk
 
     def signalled(self, epoch, chunk):
         if (epoch, chunk) == (2, 3):
             os.kill(os.getpid(), signal.SIGTERM)
         return train_chunk(self, epoch, chunk)
 
-    monkeypatch.setattr(word2vec.Model, "train_chunk", signalled)
+    monkeypatch.setattr(word2vec.Word2VecTrainer, "train_chunk", signalled)
     with pytest.raises(Interrupted) as stop:
         trained(tmp_path / "run", deterministic=True)
     assert stop.value.signal_number == signal.SIGTERM and stop.value.step > 0
-    monkeypatch.setattr(word2vec.Model, "train_chunk", train_chunk)
+    monkeypatch.setattr(word2vec.Word2VecTrainer, "train_chunk", train_chunk)
     model = trained(tmp_path / "run", deterministic=True)  # the same request continues the run
     assert np.array_equal(model.vectors.vectors, whole.vectors.vectors)
 
@@ -146,16 +146,16 @@ def test_the_progress_callback_can_stop(tmp_path):
 
 
 def test_early_stopping_keeps_the_best(tmp_path, monkeypatch):
-    losses, seen, held_out = [3.0, 2.0, 2.5, 2.2, 1.0], [], word2vec.Model.held_out
+    losses, seen, held_out = [3.0, 2.0, 2.5, 2.2, 1.0], [], word2vec.Word2VecTrainer.held_out
 
     def made_up(self, corpus):
         seen.append(self.inputs.copy())
         return Loss(1, losses[len(seen) - 1])
 
-    monkeypatch.setattr(word2vec.Model, "held_out", made_up)
+    monkeypatch.setattr(word2vec.Word2VecTrainer, "held_out", made_up)
     settings = {"method.subsample": 0.0, "train.patience": 2}
     model = trained(tmp_path / "run", epochs=5, deterministic=True, settings=settings)
-    monkeypatch.setattr(word2vec.Model, "held_out", held_out)
+    monkeypatch.setattr(word2vec.Word2VecTrainer, "held_out", held_out)
     assert len(seen) == 5  # four epochs; the last is the score of the finished run
     assert np.array_equal(model.vectors.vectors, seen[1][:, :10])
 
@@ -164,13 +164,13 @@ def test_all_threads_work_from_an_iterator(tmp_path, monkeypatch):
     from threading import get_ident
 
     monkeypatch.setattr(word2vec, "CHUNK_TOKENS", 300)
-    seen, train_chunk = set(), word2vec.Model.train_chunk
+    seen, train_chunk = set(), word2vec.Word2VecTrainer.train_chunk
 
     def recorded(*args):
         seen.add(get_ident())
         return train_chunk(*args)
 
-    monkeypatch.setattr(word2vec.Model, "train_chunk", recorded)
+    monkeypatch.setattr(word2vec.Word2VecTrainer, "train_chunk", recorded)
     trained(tmp_path / "run", text=(line for line in sentences(2000)), threads=2)
     assert len(seen) == 2
 

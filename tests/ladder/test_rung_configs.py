@@ -11,7 +11,7 @@ from firth.ladder.rung_configs import RungBudget, choose_rung, divide_budget, tr
 from firth.ladder.rungs import RUNGS, choose_size, sort_rungs
 from firth.ladder.settings import Settings, parse_settings
 from firth.presets import PRESETS
-from firth.runs.budget import parse_budget
+from firth.runs.progress import parse_budget
 
 TOKENIZER = schema.Tokenizer(
     model="word", vocabulary_size=500, lowercase="yes", split="whitespace", file="/somewhere/tokenizer.json"

@@ -7,7 +7,7 @@ import torch
 
 from firth.config import schema
 from firth.models.heads.lm_head import LMHead
-from firth.objectives.causal_lm import CausalLM
+from firth.objectives.causal_lm import CausalLMObjective
 from firth.types import Batch, Encoded, Target, Tokens
 
 
@@ -19,13 +19,13 @@ def example(batch_size=4, time=5):
 
 
 def test_counts_are_the_weights_of_numpy_and_of_torch_arrays():
-    objective, batch = CausalLM(schema.Neural(), 6), example()
+    objective, batch = CausalLMObjective(schema.Neural(), 6), example()
     expected = {"tokens": float(batch.targets["text"].weight.sum())}
     assert objective.counts(batch) == objective.counts(batch.to()) == expected
 
 
 def test_two_micro_batches_are_one_batch():
-    objective, batch = CausalLM(schema.Neural(), 6), example().to()
+    objective, batch = CausalLMObjective(schema.Neural(), 6), example().to()
     head = LMHead(schema.LMHead(tied=False), 9, 6, 6)
     states = torch.randn(4, 5, 6)
 

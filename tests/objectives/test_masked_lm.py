@@ -6,7 +6,7 @@ import torch
 
 from firth.config import schema
 from firth.models.heads.lm_head import LMHead
-from firth.objectives.masked_lm import MaskedLM
+from firth.objectives.masked_lm import MaskedLMObjective
 from firth.types import Batch, Encoded, Target, Tokens
 
 CONFIG = schema.Neural(
@@ -25,7 +25,11 @@ def example(labels):
 
 def test_each_term_is_the_cross_entropy_of_its_own_targets():
     torch.manual_seed(0)
-    objective, head, states = MaskedLM(CONFIG, 6), LMHead(schema.LMHead(tied=False), 9, 6, 6), torch.randn(3, 4, 6)
+    objective, head, states = (
+        MaskedLMObjective(CONFIG, 6),
+        LMHead(schema.LMHead(tied=False), 9, 6, 6),
+        torch.randn(3, 4, 6),
+    )
     system = SimpleNamespace(encode=lambda *_: Encoded(states, None), lm_head=head, embedding_weight=None)
     logs = objective.next_sentence(states[:, 0]).log_softmax(-1)
     sums = []

@@ -15,7 +15,7 @@ from firth.interop.importer import load_pretrained, normalise_names
 from firth.interop.model_family import conversions_of, position_offset
 from firth.interop.tensor_steps import tensors_from_hf, tensors_to_hf
 from firth.models.build import build
-from firth.objectives.causal_lm import CausalLM
+from firth.objectives.causal_lm import CausalLMObjective
 from firth.types import Batch, Target, Tokens
 
 transformers = pytest.importorskip("transformers")
@@ -224,7 +224,7 @@ def test_the_loss_equals_theirs(name, saved):
     batch = our_batch(system, ids, mask, source)
     target = next(iter(batch.targets.values()))
     labels = target.values.masked_fill(target.weight == 0, -100)
-    if type(system.objective) is CausalLM:  # these shift the labels themselves
+    if type(system.objective) is CausalLMObjective:  # these shift the labels themselves
         labels = ids.masked_fill(~mask, -100)
     more = {"next_sentence_label": torch.tensor([0, 1, 1])} if "pairs" in name else {}
     _, loss = their_logits(model, ids, mask, source, labels=labels, **more)

@@ -12,7 +12,7 @@ from firth.models.backbones.recurrent import RecurrentBackbone
 from firth.models.heads.lm_head import LMHead
 from firth.models.inputs.token_embedding import TokenEmbedding
 from firth.nn.recurrent import RecurrentLayers
-from firth.objectives.causal_lm import CausalLM
+from firth.objectives.causal_lm import CausalLMObjective
 from firth.types import Batch, Target, Tokens
 
 VOCABULARY, ROWS, TIME = 50, 4, 7
@@ -65,7 +65,7 @@ def test_the_whole_model_has_the_loss_and_gradients_of_plain_torch(tied, table_w
     batch = Batch({"text": Tokens(ids, torch.ones(ROWS, TIME))}, {"text": Target(values, weight)})
     encoded = backbone(embed(batch.streams["text"]), batch.streams["text"])
     system = SimpleNamespace(encode=lambda *_: encoded, lm_head=head, embedding_weight=embed.weight)
-    (term,), _ = CausalLM(schema.Neural(), 6).terms(system, batch, None)
+    (term,), _ = CausalLMObjective(schema.Neural(), 6).terms(system, batch, None)
     loss = term.sum / term.count
     loss.backward()
     expected, gradients = plain_gradients(model, ids, values, weight)

@@ -172,7 +172,7 @@ def test_generation_goes_on_beyond_the_context():
         context = Tokens(ids[:, 12:25], ids[:, 12:25] >= 0)
         expected = system.log_probabilities(system.encode(Batch({"text": context}, {})).states[:, -1])
     torch.testing.assert_close(actual, expected, atol=1e-5, rtol=1e-5)
-    assert state.live["read"].shape == (1, 13)
+    assert state.live["context"].shape == (1, 13)
 
 
 @pytest.mark.parametrize(

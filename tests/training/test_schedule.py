@@ -6,7 +6,7 @@ import pytest
 
 from firth.config.schema import Schedule
 from firth.errors import FirthError
-from firth.runs.budget import Budget, parse_budget
+from firth.runs.progress import Budget, parse_budget
 from firth.training.optimizer import learning_rate_factor, reduce_on_plateau
 
 

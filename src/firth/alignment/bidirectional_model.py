@@ -13,12 +13,14 @@ from firth.alignment.distortion import DISTORTIONS
 from firth.alignment.ibm_models import AlignmentModel, Loss
 from firth.alignment.symmetrisation import Links, symmetrise
 from firth.alignment.translation_table import TranslationTable
+from firth.config import migrations
 from firth.config.schema import Aligner
 from firth.datasets import memory_map
 
 KIND = "alignment"
 NAMES = ("forward", "backward")
-_TABLE_ARRAYS = {"starts": "<i8", "targets": "<i4", "chances": "<f4", "rests": "<f4"}  # fields in order, with types
+# fields in order, with types
+_TABLE_ARRAYS = {"starts": "<i8", "targets": "<i4", "probabilities": "<f4", "unseen": "<f4"}
 
 
 class BidirectionalModel(NamedTuple):
@@ -69,7 +71,7 @@ def save(model: BidirectionalModel, path: str | Path, metadata: Mapping[str, Any
         fields = table.starts, table.targets, table.probabilities, table.unseen
         own = dict(zip(_TABLE_ARRAYS, fields, strict=True)) | direction.distortion.arrays
         arrays |= {f"{name}.{key}": value for key, value in own.items()}
-    about = {"kind": KIND, "sizes": [one.table.num_targets for one in model], "note": dict(metadata or {})}
+    about = {"kind": KIND, "sizes": [one.table.num_targets for one in model], "metadata": dict(metadata or {})}
     about["parameters"] = sum(len(one.table.targets) for one in model)
     wide_first = dict(sorted(arrays.items(), key=lambda item: -item[1].dtype.itemsize))
     memory_map.write(Path(path), wide_first, about)
@@ -85,7 +87,7 @@ def load(path: str | Path, config: Aligner) -> BidirectionalModel:
 
 def read_metadata(path: str | Path) -> dict[str, Any]:
     """Read the metadata that was passed to `save`."""
-    return _open(Path(path))[1]["note"]
+    return _open(Path(path))[1]["metadata"]
 
 
 def _load_direction(arrays: memory_map.Arrays, name: str, size: int, config: Aligner) -> AlignmentModel:
@@ -97,13 +99,15 @@ def _load_direction(arrays: memory_map.Arrays, name: str, size: int, config: Ali
 
 
 def _open(path: Path) -> tuple[memory_map.Arrays, memory_map.Metadata]:
-    arrays, about = memory_map.read(path, "a word alignment model", _validate, "c")
+    parts = memory_map.read(path, "a word alignment model", _validate, "c")
+    arrays, about = (migrations.rename(part, migrations.ALIGNMENT) for part in parts)
     return {name: array.view(np.ndarray) for name, array in arrays.items()}, about
 
 
 def _validate(arrays: memory_map.Arrays, about: memory_map.Metadata) -> None:
     """Raise ValueError (or KeyError, TypeError) unless shapes, types and metadata are consistent."""
-    if about["kind"] != KIND or not isinstance(about["note"], dict):
+    arrays, about = (migrations.rename(part, migrations.ALIGNMENT) for part in (arrays, about))
+    if about["kind"] != KIND or not isinstance(about["metadata"], dict):
         raise ValueError
     for name, size in zip(NAMES, about["sizes"], strict=True):
         starts, targets, probabilities, unseen = (arrays[f"{name}.{key}"] for key in _TABLE_ARRAYS)

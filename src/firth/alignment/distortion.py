@@ -98,11 +98,11 @@ class TableDistortion(UniformDistortion):
     """A table a(i | j, I, J) of source positions given target position and lengths (IBM Model 2; Brown et al. 1993)."""
 
     def __init__(self, config: Aligner) -> None:
-        self.arrays = {"shapes": np.empty((0, 2), np.int32), "places": np.empty(0, np.float32)}
+        self.arrays = {"shapes": np.empty((0, 2), np.int32), "positions": np.empty(0, np.float32)}
 
     def initialise(self, grid: DistortionGrid) -> None:
         """Initialise to the uniform distribution."""
-        self.arrays |= {"shapes": grid.shapes.astype(np.int32), "places": super().table(grid).astype(np.float32)}
+        self.arrays |= {"shapes": grid.shapes.astype(np.int32), "positions": super().table(grid).astype(np.float32)}
 
     def table(self, grid: DistortionGrid) -> np.ndarray:
         """The trained probabilities; uniform for pairs of lengths not seen in training."""
@@ -115,12 +115,12 @@ class TableDistortion(UniformDistortion):
             if tuple(shape) in start_of_shape:
                 low, high = grid.offsets[number : number + 2]
                 first = start_of_shape[tuple(shape)]
-                table[low:high] = self.arrays["places"][first : first + high - low]
+                table[low:high] = self.arrays["positions"][first : first + high - low]
         return table
 
     def update(self, grid: DistortionGrid, counts: np.ndarray) -> None:
         """Relative frequencies of the expected counts."""
-        self.arrays["places"][:] = counts / grid.sums(counts)[grid.row]
+        self.arrays["positions"][:] = counts / grid.sums(counts)[grid.row]
 
 
 class DiagonalDistortion(UniformDistortion):

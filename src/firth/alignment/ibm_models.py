@@ -242,7 +242,7 @@ class Training:
         """All trained parameters of both directions, for checkpoints."""
         arrays = {}
         for name, direction in zip(("forward", "backward"), self._directions, strict=True):
-            table = {"chances": direction.table.probabilities, "rests": direction.table.unseen}
+            table = {"probabilities": direction.table.probabilities, "unseen": direction.table.unseen}
             own = {**table, **direction.model.distortion.arrays}
             arrays |= {f"{name}.{key}": value for key, value in own.items()}
         return arrays

@@ -235,5 +235,7 @@ def convert(
 
     chosen = data_arguments.find(source, split, format_name, settings, encoding, data)
     records, new = islice(chosen.records(), count), readers.get_format(to, to_settings or [])
-    written = conversion.convert(records, out, new, data_arguments.parse_columns(column), scheme or "", chosen.task)
+    columns = data_arguments.parse_columns(column)
+    same_format = "" if encoding else chosen.single_file(to)
+    written = conversion.convert(records, out, new, columns, scheme or "", chosen.task, same_format)
     print_json({"file": str(out), "records": written}) if as_json else print(f"{out}: {_count(written)}")

@@ -47,6 +47,10 @@ class SetInput(NamedTuple):
         """The examples of the split."""
         return self.dataset.examples(self.split)
 
+    def single_file(self, format_name: str) -> str:
+        """None: the examples may come from several files."""
+        return ""
+
 
 class FileInput(NamedTuple):
     """A file, or several parallel ones, of a task that is not known yet."""
@@ -59,6 +63,13 @@ class FileInput(NamedTuple):
     def records(self) -> Iterator[Record]:
         """The records of the file."""
         return self.form.read(self.paths)
+
+    def single_file(self, format_name: str) -> str | Path:
+        """The file, if it is one in this format."""
+        from firth.datasets import readers
+
+        same = isinstance(self.paths, (str, Path)) and readers.format_name(self.form) == format_name
+        return self.paths if same else ""
 
 
 def find(

@@ -12,7 +12,7 @@ import typer
 
 from firth import api
 from firth.cli.console import print_json, read_inputs, split_commas
-from firth.cli.options import JSON, RUN, choice
+from firth.cli.options import JSON, RUN, THREADS, choice
 from firth.config import core
 from firth.errors import FirthError
 
@@ -30,10 +30,11 @@ def evaluate(
     split: Annotated[str, typer.Option(help="Split of the run's own text: train, valid or test.")] = "",
     memory: Annotated[int | None, typer.Option(min=0, help="Memory length in tokens; by default as trained.")] = None,
     weights: WEIGHTS = "float32",
+    threads: THREADS = 0,
     as_json: JSON = False,
 ) -> None:
     """Evaluate a model on held-out or other text; every score has a signature."""
-    model = api.load(run, weights=weights)
+    model = api.load(run, weights=weights, threads=threads)
     if memory is not None:
         if not hasattr(model, "set_memory_length"):
             raise FirthError("this model has no memory", where=run, do="leave out --memory")
@@ -97,6 +98,7 @@ def run(
         str | None, typer.Option(metavar="RUN,…", help="Ensemble: average with the models of other runs.")
     ] = None,
     weights: WEIGHTS = "float32",
+    threads: THREADS = 0,
     settings: Annotated[
         list[str] | None,
         typer.Option("--set", metavar="KEY=VALUE", help="Any other option of the model: no_repeat_ngram_size=3"),
@@ -109,7 +111,7 @@ def run(
     named |= {"word": word, "embed": embed, "beam": beam, "length_penalty": length_penalty, "repetition": repetition}
     named |= {"plot": plot and str(plot), "tree": tree and str(tree), "next_sentence": next_sentence}
     options = {name: value for name, value in named.items() if value is not None} | _parse_settings(settings or [])
-    model = _with_ensemble(api.load(run, weights=weights), ensemble, weights)
+    model = _with_ensemble(api.load(run, weights=weights, threads=threads), ensemble, weights)
     from_stdin = not text and getattr(model, "reads_lines", False)  # a model without prompts reads lines
     for lines in _batches("-" if from_stdin else text):
         answer_many = getattr(model, "answers", None)

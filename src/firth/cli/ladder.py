@@ -5,6 +5,7 @@ from __future__ import annotations
 import shlex
 import shutil
 import sys
+import textwrap
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -57,7 +58,11 @@ def _print(result: Ladder) -> None:
         print(sentence)
     for note in result.notes:
         print(f"note: {note}")
-    print(f"\ntrain it alone:  {result.advice.command}")
+    best = next(row for row in result.rows if row.rung == result.advice.rung)
+    print(f"\na text that {best.rung} generates:\n{textwrap.indent(best.sample.strip(), '    ')}\n")
+    print(f"train it alone:  {result.advice.command}")
+    if result.about["text"] == "python-docs":
+        print("your own text:   firth ladder --text FILE --budget 20m")
     print(f"model:           {result.recommended}")
     print(f"report:          {result.report}")
 

@@ -5,11 +5,13 @@ from __future__ import annotations
 import sys
 from collections.abc import Mapping
 from importlib import import_module
-from typing import Any, ClassVar
+from typing import Annotated, Any, ClassVar
 
 import typer
 from typer.core import TyperGroup
 
+import firth
+from firth.config.short_names import SYNONYMS
 from firth.errors import FirthError, unknown
 
 # title of a section -> name of a command -> (module and function within firth.cli, help)
@@ -171,6 +173,7 @@ SECTIONS = {
             "ladder.ladder",
             "Train language models from n-gram to Transformer on one text and recommend one.",
         ),
+        "doctor": ("doctor.doctor", "Check this machine: versions, cores, instructions, memory, disk, cache, speed."),
         "export": ("export.export", "Export a model: Hugging Face folder, ARPA file."),
         "import": ("export.import_model", "Import a pretrained model: Hugging Face folder, ARPA file."),
     },
@@ -196,8 +199,19 @@ SECTIONS = {
 app = lazy_group("Train, evaluate, compare and use language models of every family, on your own text.", SECTIONS)
 
 
-@app.callback()
-def options(debug: bool = typer.Option(False, "--debug", help="Show the traceback of an error.")) -> None:
+def _print_version(wanted: bool) -> None:
+    if wanted:
+        print(f"firth {firth.__version__}")
+        raise typer.Exit
+
+
+@app.callback(context_settings={"help_option_names": ["-h", "--help"]})
+def options(
+    debug: Annotated[bool, typer.Option("--debug", help="Show the traceback of an error.")] = False,
+    version: Annotated[
+        bool, typer.Option("--version", callback=_print_version, is_eager=True, help="Show the version and exit.")
+    ] = False,
+) -> None:
     """Options before the verb."""
 
 
@@ -235,6 +249,8 @@ def _exit_with_usage(error: Any) -> None:
         print(message, file=sys.stderr)
         sys.exit(error.exit_code)
     message = message.replace("Value error, ", "").rstrip(".")
+    if name := SYNONYMS.get(getattr(error, "option_name", "").lstrip("-")):
+        message = f"no such option: {error.option_name}; did you mean --{name}?"
     _exit(f"{message}; see {context.command_path if context else 'firth'} --help", error.exit_code)
 
 

@@ -24,10 +24,10 @@ def field_type(config: type, name: str) -> Any:
 DocumentUnit = field_type(schema.Text, "document")
 EncodingErrors = field_type(schema.Text, "encoding_errors")
 Lowercase = field_type(schema.Tokenizer, "lowercase")
-TokenizerModel = field_type(schema.Tokenizer, "model")
 
 RUN = Annotated[str, typer.Argument(metavar="RUN", help="A run folder.")]
 LANGUAGE_MODEL = Annotated[str, typer.Argument(metavar="RUN", help="The run folder of a language model.")]
+THREADS = Annotated[int, typer.Option(min=0, help="Number of threads; 0: all cores.")]
 JSON = Annotated[bool, typer.Option("--json", help="Print JSON.")]
 QUIET = Annotated[bool, typer.Option("--quiet", help="Print errors only.")]
 SEED = Annotated[int, typer.Option(min=0, help="Random seed.")]

@@ -19,7 +19,7 @@ from firth.config.short_names import SECTIONS
 from firth.errors import FirthError
 from firth.metrics.score import parse_signature
 from firth.presets import PRESETS
-from firth.runs.budget import format_duration
+from firth.runs.progress import format_duration
 
 if TYPE_CHECKING:
     from firth.training.planner import Plan

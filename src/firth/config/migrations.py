@@ -308,6 +308,11 @@ METRICS = {
     "writing_accuracy": "seq2seq_accuracy",
     "permuted_perplexity": "permutation_perplexity",
 }
+ALIGNMENT = {"note": "metadata"} | {  # arrays and metadata of word alignment models
+    f"{direction}.{old}": f"{direction}.{new}"
+    for direction in ("forward", "backward")
+    for old, new in {"chances": "probabilities", "rests": "unseen", "places": "positions"}.items()
+}
 LADDER = {"vocabulary": "vocabulary_size", "lower": "lowercase"}
 TENSORS = [  # in this order, each applied once to a whole name; none matches a name of today
     (r"(blocks\.\d+)\.cross\.", r"\1.cross_attention."),

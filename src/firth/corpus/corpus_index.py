@@ -25,7 +25,7 @@ from firth.errors import FirthError, unknown
 from firth.runs import atomic_files
 from firth.tokenizers import split
 
-FORMAT = 1
+FORMAT = 2
 CHUNK = 1 << 20  # tokens or hits processed at once
 _MAX_LISTED, _MAX_COMPARED = 20, 20_000  # values of a column, in an error
 
@@ -198,7 +198,7 @@ def open_index(
     """The index of a corpus from the cache, or built now."""
     if split not in ("words", "whitespace"):
         raise unknown("rule to split words", split, ("words", "whitespace"))
-    root = (cache or default_cache()) / "counts"
+    root = (cache or default_cache()) / "corpus"
     key = json.dumps([FORMAT, fingerprint(corpus, root), corpus.columns, split])
     folder = root / atomic_files.digest(key.encode())[:32]
     if not (folder / "about.json").exists():
@@ -246,20 +246,14 @@ def _is_alive(process: int) -> bool:
     return True
 
 
-_ARRAYS = {  # field of `Index`: file
-    "ids": "ids",
-    "postings": "postings",
-    "folded_ids": "fold",
-    "sampled_byte_offsets": "marks",
-    "document_starts": "documents",
-    "document_bytes": "bytes",
-}
+# files, by the fields of `Index`
+_ARRAYS = ("ids", "postings", "folded_ids", "sampled_byte_offsets", "document_starts", "document_bytes")
 
 
 def _load(folder: Path, source: str) -> Index:
     try:
         about = json.loads((folder / "about.json").read_text(encoding="utf-8"))
-        arrays = {field: np.load(folder / f"{name}.npy", mmap_mode="r") for field, name in _ARRAYS.items()}
+        arrays = {name: np.load(folder / f"{name}.npy", mmap_mode="r") for name in _ARRAYS}
         lexicon = Lexicon(folder, "words")
         columns = {
             name: Column(tuple(values), np.load(folder / f"column-{i}.npy", mmap_mode="r"))

@@ -6,9 +6,8 @@ import re
 from unicodedata import category, combining, east_asian_width
 
 _WHITESPACE = re.compile(r"\s+")
-_CONTROL = re.compile(
-    r"[\x00-\x08\x0e-\x1f\x7f-\x9f\u200e\u200f\u202a-\u202e\u2066-\u2069]"
-)  # also marks of bidirectional text
+# also marks of bidirectional text
+_CONTROL = re.compile(r"[\x00-\x08\x0e-\x1f\x7f-\x9f\u200e\u200f\u202a-\u202e\u2066-\u2069]")
 
 
 def sanitise(text: str) -> str:

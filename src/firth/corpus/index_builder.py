@@ -2,8 +2,8 @@
 
 The files of an index with N tokens, D documents and V word types:
 text.txt (documents, a newline after each), ids.npy (N), postings.npy (N: positions, by word), words.* (V), folded.*,
-fold.npy (V), marks.npy (byte offset of every 32nd token), documents.npy and bytes.npy (D + 1: first token and first
-byte), column-*.npy (D), about.json.
+folded_ids.npy (V), sampled_byte_offsets.npy (of every 32nd token), document_starts.npy and document_bytes.npy (D + 1:
+first token and first byte), column-*.npy (D), about.json.
 """
 
 from __future__ import annotations
@@ -109,8 +109,8 @@ class _Writer:
         self._text = (folder / "text.txt").open("wb")
         self._block_ids = (folder / "own.bin").open("wb")
         self._arrays = {
-            name: _GrowingArray(folder / f"{name}.npy", dtype)
-            for name, dtype in [("marks", np.int64), ("documents", np.int64), ("bytes", np.int64)]
+            name: _GrowingArray(folder / f"{name}.npy", np.int64)
+            for name in ("sampled_byte_offsets", "document_starts", "document_bytes")
         }
         self._columns = [_GrowingArray(folder / f"column-{i}.npy", np.uint32) for i in range(columns)]
         self._start_block()
@@ -124,14 +124,15 @@ class _Writer:
         text = "\n".join(row[0] for row in rows) + "\n"
         data = text.encode()
         ids, lengths = self._cache.encode(text)
-        starts, byte_offsets = _token_starts(text, lengths), None
-        if len(data) != len(text):
-            byte_offsets = _byte_offsets(text)
+        starts = _token_starts(text, lengths)
         first = np.cumsum([0, *(len(row[0]) + 1 for row in rows)])[:-1]  # characters
         sampled = starts[-self.words % STEP :: STEP]
-        self._arrays["documents"].add(np.searchsorted(starts, first) + self.words)
-        self._arrays["bytes"].add((first if byte_offsets is None else byte_offsets[first]) + self.size)
-        self._arrays["marks"].add((sampled if byte_offsets is None else byte_offsets[sampled]) + self.size)
+        self._arrays["document_starts"].add(np.searchsorted(starts, first) + self.words)
+        if len(data) != len(text):
+            byte_offsets = _byte_offsets(text)
+            first, sampled = byte_offsets[first], byte_offsets[sampled]
+        self._arrays["document_bytes"].add(first + self.size)
+        self._arrays["sampled_byte_offsets"].add(sampled + self.size)
         for column, values, i in zip(self._columns, self.values, range(len(self.values)), strict=True):
             column.add(np.fromiter((values[row[1][i]] for row in rows), np.uint32, len(rows)))
         self._text.write(data)
@@ -150,8 +151,8 @@ class _Writer:
             self._end_block()
         else:
             self.blocks.pop()
-        self._arrays["documents"].add(np.array([self.words]))
-        self._arrays["bytes"].add(np.array([self.size]))
+        self._arrays["document_starts"].add(np.array([self.words]))
+        self._arrays["document_bytes"].add(np.array([self.size]))
         self._text.close()
         self._block_ids.close()
         for array_file in (*self._arrays.values(), *self._columns):

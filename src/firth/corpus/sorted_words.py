@@ -153,7 +153,7 @@ class ExternalSort:
 
 
 def write_folded(folder: Path, name: str, words: Lexicon, block_size: int) -> None:
-    """A second lexicon of the case-folded words, and `fold.npy`: from a word's id to the id of its folded form."""
+    """A second lexicon of the case-folded words, and `folded_ids.npy`: from a word's id to that of its folded form."""
     sort, block_ids = ExternalSort(folder, name), []
     for low in range(0, len(words), block_size):
         ids = IdMap()
@@ -162,7 +162,7 @@ def write_folded(folder: Path, name: str, words: Lexicon, block_size: int) -> No
         sort.add(ids)
     size = sort.merge()
     folded_ids = np.concatenate([sort.final_ids(block)[ids] for block, ids in enumerate(block_ids)])
-    np.save(folder / "fold.npy", folded_ids)
+    np.save(folder / "folded_ids.npy", folded_ids)
     np.save(folder / f"{name}.counts.npy", np.bincount(folded_ids, words.counts, size).astype(np.int64))
     sort.clear()
 

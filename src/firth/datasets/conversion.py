@@ -19,8 +19,10 @@ def convert(
     columns: Mapping[str, str] | None = None,
     scheme: str = "",
     task: str = "",
+    source: str | Path = "",
 ) -> int:
-    """Write records (of a task, if it is known) to a file in a format and tagging scheme; return their number."""
+    """Write records (of a task, if it is known) to a file in a format and tagging scheme; return their number. From a
+    `source` in the same format and in UTF-8, line ends and byte order mark are kept."""
     readers.writable(target_format)
     count = 0
 
@@ -31,7 +33,8 @@ def convert(
             yield convert_tags(convert_record(record), scheme) if scheme else convert_record(record)
 
     convert_record = _record_converter(target_format, columns or {}, task)
-    numbered_lines.save_lines(out, target_format.rows(counted()))
+    line_format = numbered_lines.detect_line_format(source) if source else numbered_lines.UNIX
+    numbered_lines.save_lines(out, target_format.rows(counted()), line_format)
     return count
 
 

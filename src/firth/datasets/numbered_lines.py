@@ -27,6 +27,9 @@ class LineFormat(NamedTuple):
     byte_order_mark: bool = False  # the file begins with one
 
 
+UNIX = LineFormat()
+
+
 class EncodedPath(type(Path())):
     """The path of a file whose text is not UTF-8."""
 
@@ -59,6 +62,24 @@ def blocks(path: str | Path) -> Iterator[list[str]]:
             yield [line.removesuffix(end) for line in block] if end else block
     except FirthError as error:
         raise _with_location(error, path) from error.__cause__
+
+
+def paragraphs(blocks: Iterable[list[str]]) -> Iterator[tuple[int, list[str], int]]:
+    """The lines between empty lines, with the number of the first and the count of empty lines that follow."""
+    number, first, lines, gap = 0, 1, [], 0
+    for block in blocks:
+        for line in block:
+            number += 1
+            if not line:
+                gap += 1
+                continue
+            if gap:
+                if lines:
+                    yield first, lines, gap
+                lines, gap, first = [], 0, number
+            lines.append(line)
+    if lines:
+        yield first, lines, gap
 
 
 def read_whole(path: str | Path) -> str:
@@ -97,34 +118,34 @@ def detect_line_format(path: str | Path) -> LineFormat:
     return LineFormat("\r\n" if crlf else "\n", not last or last.endswith(b"\n"), head.startswith(b"\xef\xbb\xbf"))
 
 
-def save_lines(path: str | Path, rows: Iterable[str], shape: LineFormat = LineFormat()) -> None:  # noqa: B008 (a value)
+def save_lines(path: str | Path, rows: Iterable[str], line_format: LineFormat = UNIX) -> None:
     """Write lines to a file as UTF-8, compressed if its name ends in .gz or .xz; it appears only when complete."""
     with compression.open_atomic(Path(path)) as file:
-        _write(file, rows, shape)
+        _write(file, rows, line_format)
 
 
-def _write(file: BinaryIO, rows: Iterable[str], shape: LineFormat) -> None:
+def _write(file: BinaryIO, rows: Iterable[str], line_format: LineFormat) -> None:
     """Write the lines as a stream: a file may be larger than memory."""
     text = io.TextIOWrapper(file, encoding="utf-8", newline="")
     try:
         lines = iter(rows)
         first = next(lines, None)
         if first is not None:
-            text.write(_opening(first, shape))
+            text.write(_opening(first, line_format))
             for row in lines:
-                text.write(shape.newline + row)
-            text.write(shape.newline if shape.final_newline else "")
+                text.write(line_format.newline + row)
+            text.write(line_format.newline if line_format.final_newline else "")
         text.flush()
     finally:
         text.detach()
 
 
-def _opening(first: str, shape: LineFormat) -> str:
+def _opening(first: str, line_format: LineFormat) -> str:
     """The first line as written: a reader removes a byte order mark, and infers the line ends from this line."""
-    if first.endswith("\r") and shape.newline == "\n":
+    if first.endswith("\r") and line_format.newline == "\n":
         what = "the first line ends with a carriage return, which would be read as part of the line end"
         raise FirthError(what, do="write jsonl, or remove it")
-    return "\ufeff" * (shape.byte_order_mark or first.startswith("\ufeff")) + first
+    return "\ufeff" * (line_format.byte_order_mark or first.startswith("\ufeff")) + first
 
 
 def at(path: str | Path, line: int) -> str:

@@ -16,7 +16,7 @@ from firth.embeddings.word_vectors import WordVectors
 from firth.errors import FirthError
 
 
-class Model:
+class CountVectorsTrainer:
     """A matrix factorisation behind the interface of `EmbeddingTrainer`: one chunk, no loss."""
 
     has_loss = False
@@ -59,7 +59,7 @@ def _check_width(corpus: Corpus, config: CountVectors) -> None:
         raise FirthError(f"vectors of width {config.width} from {text}", where="width", do=do)
 
 
-def _cooccurrence_matrix(model: Model) -> csr_array:
+def _cooccurrence_matrix(model: CountVectorsTrainer) -> csr_array:
     """The word-context co-occurrence matrix of the training text."""
     counts = cooccurrence_files.count_corpus(model.corpus, model.config, model.threads, model.folder, np.float64)
     if not len(counts):
@@ -67,7 +67,7 @@ def _cooccurrence_matrix(model: Model) -> csr_array:
     return counts.to_csr()
 
 
-def _ppmi(model: Model) -> Factors:
+def _ppmi(model: CountVectorsTrainer) -> Factors:
     config = model.config
     return svd.ppmi_svd(
         _cooccurrence_matrix(model),
@@ -79,12 +79,12 @@ def _ppmi(model: Model) -> Factors:
     )
 
 
-def _hellinger(model: Model) -> Factors:
+def _hellinger(model: CountVectorsTrainer) -> Factors:
     config = model.config
     return svd.hellinger_pca(_cooccurrence_matrix(model), config.width, method=config.svd, seed=model.seed)
 
 
-def _lsa(model: Model) -> Factors:
+def _lsa(model: CountVectorsTrainer) -> Factors:
     config = model.config
     ids, words = cooccurrence_files.token_rows(model.corpus), len(model.corpus.words)
     bags = document_term.bag_of_words(ids, model.corpus.starts, words)

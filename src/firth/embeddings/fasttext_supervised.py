@@ -51,7 +51,7 @@ def label_tree(counts: np.ndarray, loss: str) -> HuffmanPaths:
     return huffman_paths(counts)
 
 
-class Model:
+class FastTextTrainer:
     """Input and output vectors, updated in place; texts are shuffled anew for each epoch."""
 
     has_loss = True

@@ -35,7 +35,7 @@ class ChunkedCells:
         return self.cells[low:high], self.targets[low:high]
 
 
-class Model:
+class GloVeTrainer:
     """GloVe in training (an `EmbeddingTrainer`).
 
     Within a chunk, cells come by row from a random start: a row stays in the L1 cache, which is twice as fast as a full

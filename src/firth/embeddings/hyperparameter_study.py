@@ -14,7 +14,7 @@ import numpy as np
 
 from firth.config.schema import GloVe
 from firth.embeddings.analogies import Question, evaluate_analogies
-from firth.embeddings.glove import Model
+from firth.embeddings.glove import GloVeTrainer
 from firth.embeddings.lookup import EvaluationOptions, digest
 from firth.embeddings.training_text import BLOCK, Corpus
 from firth.embeddings.word_vectors import WordVectors
@@ -89,7 +89,7 @@ def first_fraction(corpus: Corpus, fraction: float) -> Corpus:
 
 
 def _train(corpus: Corpus, config: GloVe, study: Study) -> WordVectors:
-    model = Model(corpus, config, study.seed)
+    model = GloVeTrainer(corpus, config, study.seed)
     for epoch in range(study.epochs):
         for _ in run_in_order(partial(model.train_chunk, epoch), list(range(model.chunks)), default_threads()):
             pass

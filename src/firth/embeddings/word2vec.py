@@ -42,7 +42,7 @@ class InputRows:
         self.rows = np.insert(rows + len(words), first[:-1], np.arange(len(words))).astype(np.int32)
 
 
-class Model:
+class Word2VecTrainer:
     """word2vec or fastText in training (an `EmbeddingTrainer`): input and output vectors, updated in place."""
 
     has_loss = True

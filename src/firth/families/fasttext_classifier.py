@@ -39,7 +39,7 @@ class Prepared:
     config: schema.FastTextClassifier
     tokenizer: Tokenizer
     splits: Mapping[str, labelled_dataset.Split]
-    trainer: fasttext_supervised.Model
+    trainer: fasttext_supervised.FastTextTrainer
     counts: Any  # of the words
 
 
@@ -70,7 +70,9 @@ def _prepare(request: TrainRequest) -> Prepared:
     method = config.method
     options = FeatureOptions(method.word_ngrams, method.min_n, method.max_n, method.buckets)
     features = build_features(words, lines, options)
-    trainer = fasttext_supervised.Model(features, lines, train.labels, method, config.train.epochs, config.seed)
+    trainer = fasttext_supervised.FastTextTrainer(
+        features, lines, train.labels, method, config.train.epochs, config.seed
+    )
     return Prepared(config, tokenizer, splits, trainer, counts)
 
 

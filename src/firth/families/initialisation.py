@@ -53,8 +53,7 @@ def configure_from_run(config: schema.Neural, init_from: str) -> schema.Neural:
         tokens = {"decoder_start": own.decoder_start, "add_start_token": own.add_start_token}
         combined = replace(combined, objective=replace(config.objective, **tokens))
     if isinstance(config.data, schema.TextToText):
-        vocabularies = getattr(pretrained.data, "vocabularies", "shared")
-        combined = replace(combined, data=replace(config.data, vocabularies=vocabularies))
+        combined = replace(combined, data=replace(config.data, vocabularies=pretrained.data.vocabularies))
     return combined
 
 

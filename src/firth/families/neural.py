@@ -18,7 +18,7 @@ from firth.families.distillation import attach_teacher, initialise_student, teac
 from firth.families.initialisation import initial_tokenizers, initialise_weights
 from firth.families.pass_training import require_trained
 from firth.families.pretrained_embeddings import load_pretrained_vectors
-from firth.families.validation import FinalScores, Validation, seconds_per_batch
+from firth.families.validation import Validation
 from firth.models.build import System, build
 from firth.nn.linear import quantize_weights
 from firth.pipelines.causal_lm import make_causal_lm
@@ -26,36 +26,36 @@ from firth.pipelines.classify import make_classifier
 from firth.pipelines.denoise import DenoisingModel
 from firth.pipelines.detect_replaced import ReplacedTokenDetector
 from firth.pipelines.embed import SentenceEncoder
-from firth.pipelines.fill_mask import MaskedLM
+from firth.pipelines.fill_mask import MaskedLMModel
 from firth.pipelines.label_predictions import BaseClassifier
 from firth.pipelines.language_model import LanguageModel
-from firth.pipelines.permutation_lm import PermutationLM
+from firth.pipelines.permutation_lm import PermutationLMModel
 from firth.pipelines.translate import TranslationModel
 from firth.report.run_page import write_report
 from firth.runs import checkpoints
-from firth.runs.budget import Budget, parse_budget
-from firth.runs.run_folder import Record, Run, TrainRequest
+from firth.runs.progress import Budget, parse_budget
+from firth.runs.run_folder import Record, Run, TrainRequest, read_log
 from firth.runs.weights import read_metadata
 from firth.tokenizers.tokenizer import Tokenizer
 from firth.training.checkpoint import TrainerState, load_model
-from firth.training.clock import EVALUATIONS, MAX_EVALUATION, Clock, StepClock, TimeClock
+from firth.training.clock import EVALUATIONS, MAX_EVALUATION, FinalScores, StepClock, TimeClock
 from firth.training.device import Distributed, has_bf16, idle_cores, machine_info, training_environment
 from firth.training.flops import estimate_timing, is_large, meta_system
 from firth.training.loop import TrainingTask, train
 from firth.training.planner import Plan, StepTiming, make_plan, measure_timing, resolve
 from firth.types import Cursor, derive_seed
 
-Model = LanguageModel | MaskedLM | BaseClassifier | SentenceEncoder
+Model = LanguageModel | MaskedLMModel | BaseClassifier | SentenceEncoder
 # The pipeline of a trained network, by its objective.
 MODELS = {
     schema.CausalLM: make_causal_lm,
     schema.PrefixLM: make_causal_lm,
-    schema.MaskedLM: MaskedLM,
-    schema.Distillation: MaskedLM,
+    schema.MaskedLM: MaskedLMModel,
+    schema.Distillation: MaskedLMModel,
     schema.ReplacedTokenDetection: ReplacedTokenDetector,
     schema.Seq2Seq: TranslationModel,
     schema.Denoising: DenoisingModel,
-    schema.PermutationLM: PermutationLM,
+    schema.PermutationLM: PermutationLMModel,
     schema.Supervised: make_classifier,
     schema.Contrastive: SentenceEncoder,
 }
@@ -139,17 +139,23 @@ def _fit(request: TrainRequest, distributed: Distributed) -> FinalScores | None:
     budget = parse_budget(config.budget)
     batches = prepared.curriculum_batches(budget)
     _check_batch_size(prepared.config.batching, batches, distributed)
-    make_model = MODELS[type(prepared.config.objective)]
-    model = make_model(run, prepared.tokenizer, prepared.system)
-    final = None
-    clock: Clock = StepClock(config, int(budget.amount))
+    final, seconds = None, 0.0
     if budget.unit == "seconds":
-        tokens = len(prepared.splits["test"].ids) if "test" in prepared.splits else 0
-        clock = TimeClock(config, budget.amount)
-        final = FinalScores(model, budget.amount, tokens)
-        clock.reserve = final.reserve
-    valid = prepared.batches("valid")
-    validation = Validation(prepared.system, valid, config.eval_batches, config.best_by, model, final)
+        final = FinalScores(budget.amount, len(prepared.splits["test"].ids) if "test" in prepared.splits else 0)
+        seconds = MAX_EVALUATION / EVALUATIONS * budget.amount
+    validation = Validation(
+        prepared.system,
+        prepared.batches("valid"),
+        config.best_by == "metric",
+        lambda: MODELS[type(prepared.config.objective)](run, prepared.tokenizer, prepared.system),
+        config.eval_batches or _logged_batches(run),
+        seconds,
+        final,
+    )
+    _require_quality(validation)
+    count = sum(parameter.numel() for parameter in prepared.system.parameters())
+    request.progress.say(f"{count:,} parameters; the budget of {config.budget} begins")
+    clock = TimeClock(config, budget.amount, final.reserve) if final else StepClock(config, int(budget.amount))
     task = TrainingTask(
         prepared.system,
         config,
@@ -201,8 +207,6 @@ def _begin(request: TrainRequest, run: Run) -> Prepared:
     }
     hashes = {name: tokenizer.hash for name, tokenizer in prepared.tokenizers.items()}
     run.write_record(Record(request.preset, request.request_digest, config, hashes, data, machine_info()))
-    count = sum(parameter.numel() for parameter in prepared.system.parameters())
-    request.progress.say(f"{count:,} parameters; the budget of {config.train.budget} begins")
     return replace(prepared, config=config)
 
 
@@ -241,7 +245,6 @@ def _initialise(prepared: Prepared, run: Run | None, say: Callable[[str], None])
         say(load_pretrained_vectors(system, config.input, tokenizer))
 
 
-
 def _sizes(tokenizers: Tokenizers, splits: dict[str, Split]) -> tuple[int, int, int]:
     """The sizes that depend on the data: of the vocabulary, the labels and the source vocabulary."""
     return vocab_size(tokenizers), len(splits["train"].label_names) or 2, source_vocab_size(tokenizers)
@@ -254,17 +257,22 @@ def _steps(config: schema.Train) -> dict[str, int]:
 
 
 def _resolve(config: schema.Train, prepared: Prepared) -> schema.Train:
-    """What is decided once: threads; with a time budget, how much validation text is evaluated at a time; else the
-    number of steps and all intervals."""
-    budget = parse_budget(config.budget)
-    if budget.unit != "seconds":
-        timing = None if config.checkpoint_every else _timing(prepared)
-        return resolve(config, prepared.batches("train"), timing)
-    config = replace(config, threads=torch.get_num_threads())
-    if config.eval_batches:
-        return config
-    seconds = seconds_per_batch(prepared.system, prepared.batches("valid"))
-    return replace(config, eval_batches=max(1, int(MAX_EVALUATION / EVALUATIONS * budget.amount / seconds)))
+    """What is decided once: the number of threads and, unless the budget is a time, of steps, and the intervals."""
+    if parse_budget(config.budget).unit == "seconds":
+        return replace(config, threads=torch.get_num_threads())
+    timing = None if config.checkpoint_every else _timing(prepared)
+    return resolve(config, prepared.batches("train"), timing)
+
+
+def _logged_batches(run: Run) -> int:
+    """The validation batches of the first evaluation of an interrupted run; 0 if there was none."""
+    return next((line["batches"] for line in read_log(run.path / "log.jsonl") if "batches" in line), 0)
+
+
+def _require_quality(validation: Validation) -> None:
+    if validation.select_by_metric and not hasattr(validation.model, "quality"):
+        do = "set train.best_by=loss"
+        raise FirthError("this model has no metric of generated texts", where="train.best_by", do=do)
 
 
 def _free_threads(request: TrainRequest) -> int:
@@ -366,6 +374,7 @@ def _finish(request: TrainRequest, distributed: Distributed, final: FinalScores 
             model.sample_every = final.sample_every
         scores = model.evaluate(split="test", cache=request.cache)
         request.run.add_scores([score.to_dict() for score in scores])
+        model.sample_every = 1
     if distributed.is_main_process:
         request.progress.stage("writing the report")
         write_report(request.run, model.samples(request.config.seed))

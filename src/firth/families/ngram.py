@@ -24,8 +24,7 @@ from firth.pipelines.language_model import LanguageModel
 from firth.pipelines.ngram_lm import CONTEXT, NgramEngine, sample_texts
 from firth.report.charts import bar_chart
 from firth.report.run_page import write_report
-from firth.runs.run_folder import Record, Run, TrainRequest
-from firth.runs.training_log import Log
+from firth.runs.run_folder import Log, Record, Run, TrainRequest
 from firth.tokenizers.tokenizer import Tokenizer
 
 REPORT_SAMPLES = {"count": 3, "length": 60, "temperature": 0.8}

@@ -134,11 +134,13 @@ def _corpora(
 def _make_trainer(prepared: Prepared, request: TrainRequest) -> EmbeddingTrainer:
     config, train = prepared.config, prepared.corpora["train"]
     if isinstance(config.method, schema.Word2Vec):
-        return word2vec.Model(train, config.method, config.train.epochs, config.seed, prepared.initial)
+        return word2vec.Word2VecTrainer(train, config.method, config.train.epochs, config.seed, prepared.initial)
     if prepared.initial is not None:
         what = "only word2vec and fastText continue from other vectors"
         raise FirthError(what, where="init_from", do="leave it out")
-    trainer_class = {schema.GloVe: glove.Model, schema.CountVectors: count_vectors.Model}[type(config.method)]
+    trainer_class = {schema.GloVe: glove.GloVeTrainer, schema.CountVectors: count_vectors.CountVectorsTrainer}[
+        type(config.method)
+    ]
     in_memory = len(train.tokens) <= MAX_TOKENS_IN_MEMORY
     folder = None if in_memory else request.cache / "cells" / request.request_digest[:32]
     return trainer_class(train, config.method, config.seed, pass_loop.thread_count(config.train), folder)
@@ -242,7 +244,7 @@ class WordVectorModel(TrainedModel):
         if not isinstance(method, schema.Word2Vec) or self.vectors.context is None:
             return None
         corpus = replace(self._corpus(part), counts=self.vectors.counts)
-        return word2vec.Model(corpus, method, 1, self.config.seed, self.vectors).held_out(corpus)
+        return word2vec.Word2VecTrainer(corpus, method, 1, self.config.seed, self.vectors).held_out(corpus)
 
     def _corpus(self, part: Split) -> Corpus:
         """A split as indices of the vectors; a word that occurs in phrases only has no vector of its own."""

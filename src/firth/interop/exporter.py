@@ -137,7 +137,7 @@ def _post_processor(tokenizer: Tokenizer, config: schema.Neural) -> dict[str, An
     first, between, last = special.cls, special.sep, special.sep
     if isinstance(config.objective, schema.Seq2Seq):
         first, between, last = (special.start if config.objective.add_start_token else None), special.end, special.end
-    elif getattr(config.batching, "layout", "cls-first") == "cls-last":
+    elif config.batching.layout == "cls-last":
         first, last = special.start, special.cls
 
     def token(number: int | None, segment: int) -> list[dict[str, Any]]:

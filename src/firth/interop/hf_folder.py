@@ -33,11 +33,6 @@ class Folder:
     digest: str  # of config.json and the weights
 
 
-def is_folder(path: Path) -> bool:
-    """Whether this is a Hugging Face folder and not a run folder."""
-    return path.is_dir() and "model_type" in (_read_json(path / CONFIG) if (path / CONFIG).is_file() else {})
-
-
 def read(path: Path) -> Folder:
     """Configuration and tensors, checked as far as possible without knowing the model family."""
     if not (path / CONFIG).is_file():

@@ -189,7 +189,7 @@ def _load_tokenizer(path: Path, config: schema.Neural, rows: int) -> tuple[Token
         sizes = f"the tokenizer has {tokenizer.vocab_size:,} tokens, but the embedding matrix {rows:,} rows"
         notes.append(f"{sizes}: check that it is this model's tokenizer")
     objective = config.objective
-    spans = isinstance(objective, schema.Denoising) and "span-corruption" in objective.noise
+    spans = "span-corruption" in objective.noise
     if spans and not tokenizer.sentinels and tokenizer.vocab_size + _SENTINELS <= rows:
         tokenizer = tokenizer.with_sentinels(_SENTINELS)
     notes += ["the tokenizer has no sentinel tokens (<extra_id_0>, …)"] if spans and not tokenizer.sentinels else []
@@ -201,10 +201,8 @@ def _load_tokenizer(path: Path, config: schema.Neural, rows: int) -> tuple[Token
     return extended, [*notes, f"the tokenizer has no token for {', '.join(missing)}: {added} tokens were added"]
 
 
-def _required_special_tokens(objective: object) -> tuple[str, ...]:
+def _required_special_tokens(objective: schema.Objective) -> tuple[str, ...]:
     """The roles of the special tokens that an objective needs."""
     if isinstance(objective, schema.Denoising):
         return (objective.decoder_start, "end", *(("start",) if objective.add_start_token else ()))
-    if isinstance(objective, schema.Supervised):
-        return ("cls", "sep", "end")
-    return ("start", "end") if isinstance(objective, schema.CausalLM) else ("cls", "sep", "mask", "end")
+    return objective.special_tokens

@@ -113,7 +113,7 @@ def _compared(config: schema.Neural) -> dict[str, Any]:
     for part in ("input", "backbone", "head"):
         values |= _flatten(getattr(config, part), part)
     values["input.segments"] = max(1, config.input.segments)  # a single segment embedding is as good as none
-    values["objective.next_sentence"] = getattr(config.objective, "next_sentence", False)
+    values["objective.next_sentence"] = config.objective.next_sentence
     return values
 
 

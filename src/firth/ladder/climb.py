@@ -21,9 +21,8 @@ from firth.ladder.settings import Settings, parse_settings
 from firth.ladder.shared_data import HELD_OUT, MIN_DOCUMENTS, SharedData, prepare, read_texts
 from firth.report.ladder_page import ladder_page
 from firth.runs import atomic_files
-from firth.runs.budget import parse_budget
 from firth.runs.ladder_folder import Ladder, LadderFolder, Result, Row, rung_folder
-from firth.runs.progress import Progress, Style
+from firth.runs.progress import Progress, Style, parse_budget
 from firth.runs.run_folder import Run
 from firth.training.device import has_bf16
 

@@ -11,9 +11,8 @@ from firth.ladder.passages import worst_passages
 from firth.ladder.shared_data import SharedData
 from firth.metrics.perplexity import perplexity
 from firth.runs.ladder_folder import Point, Result, UnitScores
-from firth.runs.run_folder import Run
+from firth.runs.run_folder import Run, read_log
 from firth.runs.summary import count_parameters
-from firth.runs.training_log import read_log
 
 if TYPE_CHECKING:
     from firth.pipelines.language_model import LanguageModel

@@ -14,10 +14,8 @@ from firth.tokenizers.tokenizer import Tokenizer
 
 NUM_WORST = 5
 _MAX_CHARACTERS = 400_000  # of text to search: token offsets take time
-_MIN_BYTES, _MAX_BYTES = (
-    24,
-    400,
-)  # of a passage: single words always have a high surprisal, long passages are hard to read
+# of a passage: single words always have a high surprisal, long passages are hard to read
+_MIN_BYTES, _MAX_BYTES = 24, 400
 
 
 @dataclass(frozen=True)

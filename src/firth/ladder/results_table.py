@@ -11,9 +11,8 @@ from firth.ladder.rungs import sort_rungs
 from firth.metrics.bootstrap import bootstrap_ratios, confidence_interval
 from firth.runs.ladder_folder import ConfidenceInterval, Result, Row, UnitScores
 
-MAX_TIE_DIFFERENCE = (
-    0.02  # of the best score: a simpler rung may be worse by so much, if the difference is not significant
-)
+# of the best score: a simpler rung may be worse by so much, if the difference is not significant
+MAX_TIE_DIFFERENCE = 0.02
 
 
 def build_table(results: Sequence[Result], seed: int) -> tuple[Row, ...]:

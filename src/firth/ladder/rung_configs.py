@@ -10,7 +10,7 @@ from firth import api
 from firth.config import schema, to_dict
 from firth.ladder.rungs import RUNGS, choose_size, dropout_settings, is_neural
 from firth.ladder.settings import SHORT, Settings
-from firth.runs.budget import parse_budget
+from firth.runs.progress import parse_budget
 
 _EVAL_TOKENS = 30_000  # of validation text during training: most of the time is for training
 _MIN_SECONDS = 1.0

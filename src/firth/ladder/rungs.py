@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from firth.errors import FirthError, unknown
 from firth.presets import PRESETS
-from firth.runs.budget import Budget
+from firth.runs.progress import Budget
 
 
 @dataclass(frozen=True)

@@ -11,7 +11,7 @@ from firth.config.core import bounded, merge, override
 from firth.config.short_names import SHORT_NAMES, ShortName
 from firth.errors import FirthError, unknown
 from firth.ladder.rungs import DEFAULT_RUNGS, validate_rungs
-from firth.runs.budget import parse_budget
+from firth.runs.progress import parse_budget
 
 
 @dataclass(frozen=True)

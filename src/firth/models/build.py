@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
 
@@ -21,17 +20,17 @@ from firth.models.heads.pointer_generator import PointerGeneratorHead
 from firth.models.heads.pooling import ClassificationHead, PoolingHead
 from firth.models.inputs.image_patches import PatchEmbedding
 from firth.models.inputs.token_embedding import TokenEmbedding
-from firth.objectives.causal_lm import CausalLM
+from firth.objectives.causal_lm import CausalLMObjective
 from firth.objectives.companion import Companion
-from firth.objectives.contrastive import Contrastive
-from firth.objectives.distillation import Distillation
-from firth.objectives.masked_lm import MaskedLM
+from firth.objectives.contrastive import ContrastiveObjective
+from firth.objectives.distillation import DistillationObjective
+from firth.objectives.masked_lm import MaskedLMObjective
 from firth.objectives.objective import Objective
-from firth.objectives.permutation_lm import PermutationLM
-from firth.objectives.prefix_lm import PrefixLM
-from firth.objectives.replaced_token import ReplacedTokenDetection, generator_config
-from firth.objectives.seq2seq import Seq2Seq
-from firth.objectives.supervised import Supervised
+from firth.objectives.permutation_lm import PermutationLMObjective
+from firth.objectives.prefix_lm import PrefixLMObjective
+from firth.objectives.replaced_token import ReplacedTokenDetectionObjective
+from firth.objectives.seq2seq import Seq2SeqObjective
+from firth.objectives.supervised import SupervisedObjective
 from firth.types import Batch, Encoded, State, Term, Tokens, derive_seed, expect
 
 INPUTS = {schema.TokenInput: TokenEmbedding, schema.PatchInput: PatchEmbedding}
@@ -49,20 +48,16 @@ HEADS = {
     schema.PoolingHead: PoolingHead,
 }
 OBJECTIVES: dict[type[schema.Objective], type[Objective]] = {
-    schema.CausalLM: CausalLM,
-    schema.MaskedLM: MaskedLM,
-    schema.ReplacedTokenDetection: ReplacedTokenDetection,
-    schema.Distillation: Distillation,
-    schema.Seq2Seq: Seq2Seq,
-    schema.Denoising: Seq2Seq,
-    schema.PrefixLM: PrefixLM,
-    schema.PermutationLM: PermutationLM,
-    schema.Supervised: Supervised,
-    schema.Contrastive: Contrastive,
-}
-# Objectives with a second network trained beside the system's own: its configuration from the system's.
-COMPANIONS: dict[type[schema.Objective], Callable[[schema.Neural], schema.Neural]] = {
-    schema.ReplacedTokenDetection: generator_config
+    schema.CausalLM: CausalLMObjective,
+    schema.MaskedLM: MaskedLMObjective,
+    schema.ReplacedTokenDetection: ReplacedTokenDetectionObjective,
+    schema.Distillation: DistillationObjective,
+    schema.Seq2Seq: Seq2SeqObjective,
+    schema.Denoising: Seq2SeqObjective,
+    schema.PrefixLM: PrefixLMObjective,
+    schema.PermutationLM: PermutationLMObjective,
+    schema.Supervised: SupervisedObjective,
+    schema.Contrastive: ContrastiveObjective,
 }
 SPECIAL_TOKENS = 2  # [START] and [END]
 
@@ -79,16 +74,16 @@ class System(nn.Module):
         super().__init__()
         _check_input_kind(config)
         backbone, vocabulary = resolve_backbone(config), max(vocabulary, config.input.table_size)
-        width = config.input.width or _input_width(backbone)
+        width = config.input.width or backbone.width
         self.input = INPUTS[type(config.input)](config.input, vocabulary, width)
         if source:  # the source has a vocabulary of its own
             self.source_input = INPUTS[type(config.input)](config.input, source, width)
         self.backbone = BACKBONES[type(config.backbone)](backbone, width)
-        outputs = classes if isinstance(config.head, schema.ClassificationHead) else vocabulary
+        outputs = classes if config.head.outputs == "labels" else vocabulary
         self.head = HEADS[type(config.head)](config.head, outputs, self.backbone.width, width)
         self.objective = OBJECTIVES[type(config.objective)](config, self.backbone.width)
-        if type(config.objective) in COMPANIONS:
-            self.objective.companion = self._companion(COMPANIONS[type(config.objective)](config), vocabulary, width)
+        if self.objective.companion_config is not None:
+            self.objective.companion = self._companion(self.objective.companion_config(config), vocabulary, width)
         if self.backbone.bidirectional_setting and not self.objective.allows_bidirectional:
             what = "a bidirectional network cannot be trained to predict the next token"
             setting = self.backbone.bidirectional_setting
@@ -150,7 +145,7 @@ def _check_input_kind(config: schema.Neural) -> None:
         raise FirthError(
             f"{what} {config.input.kind}", where="input.kind", do=f"set it to {config.batching.input_kind}"
         )
-    parts = [part for part in ("input", "head") if getattr(getattr(config, part), "character_width", 0)]
+    parts = [part for part in ("input", "head") if getattr(config, part).character_width]
     if parts and not isinstance(config.batching, schema.SourceTarget):
         what = "out-of-vocabulary words by characters are for sequence-to-sequence models only"
         raise FirthError(what, where=f"{parts[0]}.character_width", do="set it to 0")
@@ -173,7 +168,7 @@ def _with_context(backbone: Any, config: schema.Neural, special_tokens: int = 0)
     if not isinstance(backbone, schema.Transformer):
         return backbone
     batching = config.batching
-    if isinstance(batching, schema.Contiguous) and not backbone.memory.length:
+    if batching.carries_state and not backbone.memory.length:
         what = "contiguous batches need segment recurrence, which this Transformer lacks"
         raise FirthError(
             what, where="batching", do="set batching.kind=windows, or backbone.memory.kind=segment-recurrence"
@@ -186,10 +181,6 @@ def _with_context(backbone: Any, config: schema.Neural, special_tokens: int = 0)
         what = f"backbone.context = {backbone.context} is shorter than {sequence}"
         raise FirthError(what, do=f"set backbone.context to {length} or more, or to 0")
     return replace(backbone, context=backbone.context or length)
-
-
-def _input_width(backbone: Any) -> int:
-    return backbone.encoder.width if isinstance(backbone, schema.EncoderDecoder) else backbone.width
 
 
 def build(config: schema.Neural, vocabulary: int, classes: int = 2, source: int = 0) -> System:

@@ -16,9 +16,8 @@ def sampling_probabilities(vocabulary: int, expected_samples: int) -> Tensor:
     """
     ranks = np.arange(1, vocabulary + 1)
     harmonic = np.cumsum(1 / ranks)
-    expected = ranks * (
-        1 + harmonic[-1] - harmonic
-    )  # expected samples if the probabilities are min(1, a rank / each rank)
+    # expected samples if the probabilities are min(1, a rank / each rank)
+    expected = ranks * (1 + harmonic[-1] - harmonic)
     always = ranks[min(int(np.searchsorted(expected, expected_samples)), vocabulary - 1)]
     return torch.from_numpy(np.minimum(1.0, always / ranks)).float()
 

@@ -9,18 +9,13 @@ from dataclasses import replace
 from torch import Tensor, nn
 from torch.nn import functional as F
 
-from firth.config.schema import Attention, ReformerAttention, RMSNorm, Transformer
+from firth.config.schema import RMSNorm, Transformer
 from firth.nn.attention.local import LocalAttention
 from firth.nn.attention.lsh import LSHAttention
 from firth.nn.attention.multi_head import AttentionContext, CrossAttention, MultiHeadAttention
 from firth.nn.feedforward import FeedForward
 
 ATTENTIONS = {"full": MultiHeadAttention, "local": LocalAttention, "lsh": LSHAttention}
-
-
-def layer_attention(attention: Attention, layer: int) -> str:
-    """The kind of attention of a layer: the Reformer alternates, the others have one kind in all layers."""
-    return attention.layers[layer % len(attention.layers)] if isinstance(attention, ReformerAttention) else "full"
 
 
 def build_norm(config: Transformer, width: int = 0) -> nn.LayerNorm | nn.RMSNorm:
@@ -59,8 +54,8 @@ class TransformerBlock(nn.Module):
 
     def __init__(self, config: Transformer, layer: int, cross: bool = False):
         super().__init__()
-        self.layer = layer
-        self.attention = ResidualBlock(config, ATTENTIONS[layer_attention(config.attention, layer)](config, layer))
+        self.layer, kinds = layer, config.attention.layers
+        self.attention = ResidualBlock(config, ATTENTIONS[kinds[layer % len(kinds)]](config, layer))
         self.cross_attention = ResidualBlock(config, CrossAttention(config, layer)) if cross else None
         self.feedforward = ResidualBlock(config, FeedForward(config))
 

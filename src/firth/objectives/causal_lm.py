@@ -8,7 +8,7 @@ from firth.objectives.objective import Objective, SystemProtocol
 from firth.types import Batch, State, Term
 
 
-class CausalLM(Objective):
+class CausalLMObjective(Objective):
     """Negative log-likelihood of the next token; the target named `target_name` holds the next tokens (batch, time)."""
 
     allows_bidirectional = False
@@ -16,7 +16,7 @@ class CausalLM(Objective):
 
     def __init__(self, config: schema.Neural, width: int):
         super().__init__()
-        if isinstance(config.head, schema.PointerGeneratorHead) and not isinstance(config.objective, schema.Seq2Seq):
+        if config.head.copies and not isinstance(config.objective, schema.Seq2Seq):
             do = f"set it to {schema.LMHead.kind}"
             raise FirthError("there is no source to copy from", where="head.kind", do=do)
 

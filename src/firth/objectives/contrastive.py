@@ -13,7 +13,7 @@ from firth.objectives.requirements import require
 from firth.types import Batch, State, Term, Tokens, expect
 
 
-class Contrastive(Objective):
+class ContrastiveObjective(Objective):
     """Cross-entropy over the cosine similarities of a batch (batch, batch), in both directions."""
 
     metric = "accuracy"  # of retrieving the matching text; it has weight 0 in the loss
@@ -65,8 +65,7 @@ def duplicates(tokens: Tokens) -> Tensor:
 
 
 def _has_dropout(config: schema.Neural) -> bool:
-    probabilities = (
-        config.input.dropout,
-        *(getattr(config.backbone, name, 0.0) for name in ("dropout", "attention_dropout")),
-    )
-    return any(probabilities)
+    backbone = config.backbone
+    assert not isinstance(backbone, schema.EncoderDecoder)  # refused before
+    in_attention = isinstance(backbone, schema.Transformer) and backbone.attention.dropout
+    return bool(config.input.dropout or backbone.dropout or in_attention)

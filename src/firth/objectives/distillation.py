@@ -25,7 +25,7 @@ class Teacher:
         return self
 
 
-class Distillation(Objective):
+class DistillationObjective(Objective):
     """Masked language modelling, soft-target and cosine losses: a term for each that has a weight."""
 
     def __init__(self, config: schema.Neural, width: int):

@@ -27,14 +27,14 @@ class NextSentenceHead(nn.Module):
         return logits
 
 
-class MaskedLM(Objective):
+class MaskedLMObjective(Objective):
     """Negative log-likelihood of the masked tokens; optionally next sentence prediction."""
 
     def __init__(self, config: schema.Neural, width: int):
         super().__init__()
         predicts_next = expect(config.objective, schema.MaskedLM).next_sentence
         self.next_sentence = NextSentenceHead(width, 2) if predicts_next else None
-        if self.next_sentence is not None and getattr(config.batching, "pairs", "none") != "next-sentence":
+        if self.next_sentence is not None and config.batching.pairs != "next-sentence":
             do = "set batching.kind=segment-pairs and batching.pairs=next-sentence"
             raise FirthError("next-sentence prediction needs segment pairs", where="objective.next_sentence", do=do)
 

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from collections.abc import Callable
 from typing import Protocol
 
 from torch import Tensor, nn
 
+from firth.config import schema
 from firth.models.heads.lm_head import LMHead
 from firth.types import Batch, Encoded, State, Term, Tokens, expect
 
@@ -44,6 +46,8 @@ class Objective(nn.Module, ABC):
     metric = "tokens"  # the term that evaluation reports
     allows_bidirectional = True  # whether the backbone may be bidirectional
     nonstationary = False  # whether losses of different steps are not comparable
+    # the configuration of a second network trained beside the system's own, from the system's
+    companion_config: Callable[[schema.Neural], schema.Neural] | None = None
 
     @abstractmethod
     def counts(self, batch: Batch) -> dict[str, float]:

@@ -14,7 +14,7 @@ from firth.objectives.objective import Objective, SystemProtocol, text_of
 from firth.types import Batch, State, Target, Term, Tokens, expect
 
 
-class PermutationLM(Objective):
+class PermutationLMObjective(Objective):
     """Negative log-likelihood of the target tokens, predicted by the query stream of two-stream attention."""
 
     def __init__(self, config: schema.Neural, width: int):
@@ -46,7 +46,6 @@ def select_targets(text: Tokens, target: Target) -> tuple[QueryStream, Target]:
     document, segment = (
         None if field is None else field.gather(1, position) for field in (text.document, text.segment)
     )
-    query_stream = QueryStream(
-        position, rank.gather(1, position) - 1, document, segment
-    )  # a query does not attend to its own token
+    # a query does not attend to its own token
+    query_stream = QueryStream(position, rank.gather(1, position) - 1, document, segment)
     return query_stream, Target(target.values.gather(1, position), target.weight.gather(1, position))

@@ -6,10 +6,10 @@ from __future__ import annotations
 from firth.config import schema
 from firth.errors import FirthError
 from firth.nn.attention.mask import mask_pattern
-from firth.objectives.causal_lm import CausalLM
+from firth.objectives.causal_lm import CausalLMObjective
 
 
-class PrefixLM(CausalLM):
+class PrefixLMObjective(CausalLMObjective):
     """Negative log-likelihood of the next token, after the prefix."""
 
     allows_bidirectional = True

@@ -27,10 +27,11 @@ def generator_config(config: schema.Neural) -> schema.Neural:
     return replace(config, backbone=generator, head=schema.LMHead(tied=True, transform=True))
 
 
-class ReplacedTokenDetection(Objective):
+class ReplacedTokenDetectionObjective(Objective):
     """The generator's masked language modelling loss, and the discriminator's binary cross-entropy."""
 
     nonstationary = True  # a better generator raises the discriminator's loss, so evaluation uses the generator's
+    companion_config = staticmethod(generator_config)
     companion: Companion  # the generator
 
     def __init__(self, config: schema.Neural, width: int):

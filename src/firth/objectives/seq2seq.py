@@ -8,15 +8,13 @@ from firth.config import schema
 from firth.errors import FirthError
 from firth.models.heads.lm_head import CopyDistribution
 from firth.nn.characters import CharacterDecoder
-from firth.objectives.causal_lm import CausalLM
+from firth.objectives.causal_lm import CausalLMObjective
 from firth.objectives.objective import SystemProtocol, text_of
 from firth.tokenizers.characters import PAD
-from firth.types import Batch, Encoded, State, Term, expect
-
-CHARACTERS = "letters"  # in `Batch.targets`: the characters of out-of-vocabulary target words
+from firth.types import CHARACTERS, Batch, Encoded, State, Term, expect
 
 
-class Seq2Seq(CausalLM):
+class Seq2SeqObjective(CausalLMObjective):
     """Negative log-likelihood of each target token, given the source and the target tokens before it.
 
     Label smoothing (Szegedy et al. 2016) and the coverage loss (See et al. 2017) are terms of their own, so that
@@ -32,7 +30,7 @@ class Seq2Seq(CausalLM):
         objective = expect(config.objective, schema.Seq2Seq)
         self.label_smoothing, self.coverage_weight = objective.label_smoothing, objective.coverage_weight
         self.predicts_characters = bool(expect(config.head, schema.LMHead).character_width)
-        self.copies = isinstance(config.head, schema.PointerGeneratorHead)
+        self.copies = config.head.copies
         has_attention = (
             isinstance(config.backbone.decoder, schema.Recurrent) and config.backbone.attention.score != "none"
         )
@@ -44,7 +42,7 @@ class Seq2Seq(CausalLM):
             do = "set objective.label_smoothing=0"
             what = "a pointer-generator head does not support label smoothing"
             raise FirthError(what, where="objective.label_smoothing", do=do)
-        if self.copies and getattr(config.data, "vocabularies", "shared") == "separate":
+        if self.copies and config.data.vocabularies == "separate":
             do = "set data.vocabularies=shared"
             raise FirthError("copying needs one vocabulary for source and target", where="data.vocabularies", do=do)
 

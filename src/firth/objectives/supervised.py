@@ -10,7 +10,7 @@ from firth.objectives.requirements import require
 from firth.types import Batch, State, Term
 
 
-class Supervised(Objective):
+class SupervisedObjective(Objective):
     """Cross-entropy of the labels; the target "label" holds class indices (batch,)."""
 
     metric = "accuracy"  # it has weight 0 in the loss

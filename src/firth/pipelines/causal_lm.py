@@ -26,7 +26,7 @@ from firth.types import Batch, Encoded
 CHUNK_LENGTH = 1024  # tokens of a sequence that are scored at once where the state is carried
 
 
-class CausalLM(LanguageModel):
+class CausalLMModel(LanguageModel):
     """A trained causal language model: what `firth.load` returns for one."""
 
     def __init__(self, run: Run, tokenizer: Tokenizer, engine: NeuralEngine) -> None:
@@ -43,9 +43,9 @@ class CausalLM(LanguageModel):
         self._context = self._engine.context
 
 
-def make_causal_lm(run: Run, tokenizer: Tokenizer, system: System) -> CausalLM:
+def make_causal_lm(run: Run, tokenizer: Tokenizer, system: System) -> CausalLMModel:
     """The language model of a run."""
-    return CausalLM(run, tokenizer, NeuralEngine(system, run.record.config, tokenizer))
+    return CausalLMModel(run, tokenizer, NeuralEngine(system, run.record.config, tokenizer))
 
 
 class NeuralEngine:
@@ -60,7 +60,7 @@ class NeuralEngine:
     def context(self) -> str:
         """The context policy of a token's prediction, for the signature of scores."""
         backbone, batching = self.system.backbone, self.batching
-        carried = backbone.segment_length and isinstance(batching, schema.Contiguous)
+        carried = backbone.segment_length and batching.carries_state
         return f"memory/{backbone.memory}/{batching.length}" if carried else context_label(batching)
 
     @property

@@ -118,7 +118,7 @@ class DenoisingModel(Seq2SeqModel):
     @property
     def _has_sentinels(self) -> bool:
         """Whether masks are sentinel tokens and the model generates the masked spans only (T5)."""
-        return bool({"sentinel-tokens", "span-corruption"} & {*getattr(self.config.objective, "noise", ())})
+        return bool({"sentinel-tokens", "span-corruption"} & {*self.config.objective.noise})
 
     @property
     def _banned(self) -> list[int]:

@@ -14,7 +14,7 @@ from firth.datasets.collators.batches import corrupt_batches, make_batches
 from firth.errors import FirthError
 from firth.metrics.perplexity import perplexity
 from firth.metrics.score import Score
-from firth.pipelines.fill_mask import MASK, MaskedLM
+from firth.pipelines.fill_mask import MASK, MaskedLMModel
 from firth.training.loop import autocast
 from firth.types import Batch
 
@@ -26,7 +26,7 @@ class DetectedToken(NamedTuple):
     probability: float
 
 
-class ReplacedTokenDetector(MaskedLM):
+class ReplacedTokenDetector(MaskedLMModel):
     """A trained generator, which fills masks, and discriminator, which detects replaced tokens and embeds texts."""
 
     @torch.no_grad()

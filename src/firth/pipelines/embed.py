@@ -138,9 +138,8 @@ class SentenceEncoder(TextModel):
             return []
         left, right = self._embed_pairs(labelled_dataset.make_split(part.name, positives))
         one, two = (np.unique([getattr(pair, side) for pair in positives], return_inverse=True)[1] for side in SIDES)
-        pair_ids = (
-            one * len(positives) + two
-        )  # a number for each pair: a text may belong to several, or stand in several
+        # a number for each pair: a text may belong to several, or stand in several
+        pair_ids = one * len(positives) + two
         correct = 0
         for start in range(0, len(positives), _QUERY_BATCH):
             rows = slice(start, start + _QUERY_BATCH)

@@ -50,7 +50,7 @@ class FillMaskOptions:
     next_sentence: str = ""  # the text that the input may continue
 
 
-class MaskedLM(TextModel):
+class MaskedLMModel(TextModel):
     """A trained masked language model: what `firth.load` returns for one."""
 
     metric = "masked_perplexity"

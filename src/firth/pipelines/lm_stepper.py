@@ -10,7 +10,7 @@ from torch import Tensor
 from firth.models.build import System
 from firth.types import Batch, State, Tokens
 
-_CONTEXT = "read"  # in a state's `live`: the token ids of its context
+_CONTEXT = "context"  # in a state's `live`: the token ids of its context
 
 
 class NeuralStepper:

@@ -15,7 +15,7 @@ from firth.metrics.perplexity import perplexity
 from firth.metrics.score import Score
 from firth.models.build import System
 from firth.nn.attention.two_stream import QueryStream
-from firth.pipelines.causal_lm import CausalLM, NeuralEngine
+from firth.pipelines.causal_lm import CausalLMModel, NeuralEngine
 from firth.runs.run_folder import Run
 from firth.tokenizers.special_tokens import SpecialTokens
 from firth.tokenizers.tokenizer import Tokenizer
@@ -52,7 +52,7 @@ class LeftToRight:
         return self.system.log_probabilities(states)
 
 
-class PermutationLM(CausalLM):
+class PermutationLMModel(CausalLMModel):
     """A trained permutation language model: what `firth.load` returns for one."""
 
     metric = "permutation_perplexity"

@@ -9,9 +9,8 @@ from typing import Any
 from firth.config import to_dict
 from firth.report.charts import Series, line_chart
 from firth.runs import atomic_files
-from firth.runs.run_folder import Run
+from firth.runs.run_folder import Run, read_log
 from firth.runs.summary import format_summary, summary
-from firth.runs.training_log import read_log
 
 _MAX_POINTS = 400  # per curve: as many as are visible at this width
 _STYLE = """

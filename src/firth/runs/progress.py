@@ -1,15 +1,18 @@
-"""Progress of training, as a live display on a terminal, plain lines, JSON lines, or not at all."""
+"""Progress of training: the budget (90s, 2m, 500 steps, 13 epochs), and reports as a live display on a terminal, plain
+lines, JSON lines, or not at all."""
 
 from __future__ import annotations
 
 import json
+import re
 import sys
 import time
 from collections.abc import Mapping
+from dataclasses import dataclass
 from math import isfinite
 from typing import Any, Literal, Protocol
 
-from firth.runs.budget import format_duration
+from firth.errors import FirthError
 
 Style = Literal["auto", "live", "plain", "json", "quiet"]
 
@@ -105,12 +108,12 @@ class Live(Quiet):
         from rich.live import Live as LiveDisplay
 
         self._console = Console(stderr=True)
-        self._display = LiveDisplay(
-            console=self._console, refresh_per_second=4, transient=True, get_renderable=self._render
-        )
         self._stage: str | None = ""  # None: training
         self._entry: Mapping[str, Any] = {}
         self._first_fraction, self._began = 0.0, time.monotonic()
+        self._display = LiveDisplay(
+            console=self._console, refresh_per_second=4, transient=True, get_renderable=self._render
+        )
 
     def say(self, text: str) -> None:
         self._console.print(text, highlight=False, markup=False)
@@ -185,3 +188,34 @@ def progress(style: Style | Progress) -> Progress:
     if style == "auto":
         style = "live" if sys.stderr.isatty() else "plain"
     return _STYLES[style]()
+
+
+_MAX_AMOUNT = 1e12
+_SECONDS = {"s": 1.0, "m": 60.0, "h": 3600.0}
+_PATTERN = re.compile(r"\s*(\d+(?:\.\d+)?)\s*(s|m|h|steps?|epochs?)\s*")
+
+
+@dataclass(frozen=True)
+class Budget:
+    """An amount of training."""
+
+    amount: float
+    unit: Literal["seconds", "steps", "epochs"]
+
+
+def parse_budget(text: str) -> Budget:
+    """Read `90s`, `2m`, `1.5h`, `500 steps` or `13 epochs`."""
+    match = _PATTERN.fullmatch(text)
+    if not match or not 0 < float(match[1]) < _MAX_AMOUNT:
+        raise FirthError(f"train.budget = {text!r}: not a budget", do="write 90s, 2m, 1.5h, 500 steps or 13 epochs")
+    amount, unit = float(match[1]), match[2]
+    if unit in _SECONDS:
+        return Budget(amount * _SECONDS[unit], "seconds")
+    return Budget(amount, "steps" if unit.startswith("step") else "epochs")
+
+
+def format_duration(seconds: float) -> str:
+    """A duration as text in seconds, minutes or hours."""
+    if seconds < 120:
+        return f"{seconds:.0f} s"
+    return f"{seconds / 60:.0f} min" if seconds < 7200 else f"{seconds / 3600:.1f} h"

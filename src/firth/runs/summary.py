@@ -12,9 +12,8 @@ from typing import Any
 from firth.errors import FirthError
 from firth.metrics.score import parse_signature
 from firth.runs import checkpoints
-from firth.runs.budget import format_duration
-from firth.runs.run_folder import Run
-from firth.runs.training_log import read_log
+from firth.runs.progress import format_duration
+from firth.runs.run_folder import Run, read_log
 from firth.runs.weights import METADATA_KEY
 
 

@@ -7,8 +7,10 @@ resumed run takes the logged steps as they were before it follows the remaining 
 
 from __future__ import annotations
 
+import math
 import time
 from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass
 from typing import Any, Literal, Protocol
 
 from firth.config.schema import Schedule, Train
@@ -17,6 +19,12 @@ from firth.training.optimizer import learning_rate_factor, timed_learning_rate_f
 EVALUATIONS = 10  # in a run
 MAX_EVALUATION = 0.1  # of the time that has passed
 _CHECKPOINT_SECONDS = 60.0
+
+_FIRST_GUESS = 0.1  # of a time budget is what the final scores take, until the first evaluation measures it …
+_SAMPLE_TOKENS = 300  # … on so many tokens, and later ones again …
+_MEASURED = 0.01  # … in this part of the budget
+_MAX_SCORING = 0.2  # of a time budget: if the final scores would take longer, they are those of a sample
+_REPORT_SECONDS, _MAX_REPORT = 1.5, 0.1  # of samples and report
 
 
 class Clock(Protocol):
@@ -91,10 +99,10 @@ class TimeClock:
         self,
         config: Train,
         seconds: float,
+        reserve: Callable[[], float] = lambda: 0.0,  # seconds of the final scores, as far as is known
         now: Callable[[], float] = time.monotonic,
     ) -> None:
-        self.config, self.total, self._now = config, seconds, now
-        self.reserve: Callable[[], float] = lambda: 0.0  # seconds of the final scores, as far as is known
+        self.config, self.total, self._reserve, self._now = config, seconds, reserve, now
         self._fractions: dict[int, float] = {}  # used before each logged step after the checkpoint: it is repeated
         self._evaluated: set[int] = set()  # the logged steps with an evaluation
         self._last_logged, self._logged_seconds, self._repeating = 0, 0.0, False
@@ -157,4 +165,52 @@ class TimeClock:
         return self._logged_seconds if self._repeating else self._now() - self._began
 
     def _fraction(self) -> float:
-        return min(1.0, self._elapsed() / max(1e-3, self.total - self.reserve()))
+        return min(1.0, self._elapsed() / max(1e-3, self.total - self._reserve()))
+
+
+class Scorable(Protocol):
+    """A model that can score a sample of a split."""
+
+    sample_every: int  # one of so many documents is scored
+
+    def evaluate(self, *, split: str) -> Any:
+        """Score a split."""
+
+
+@dataclass
+class FinalScores:
+    """How long scoring the test split will take after training, and of how much of it there is time for."""
+
+    budget: float  # seconds
+    tokens: int  # of the test split
+    _measured: float | None = None  # seconds for the whole of it
+
+    def update(self, model: Scorable) -> None:
+        """Measure on a sample: a small one, then one that takes a hundredth of the budget."""
+        if not self.tokens:
+            return
+        every = max(1, self.tokens // _SAMPLE_TOKENS) if self._measured is None else self._every(_MEASURED)
+        model.sample_every = every
+        began = time.perf_counter()
+        model.evaluate(split="test")
+        self._measured = every * (time.perf_counter() - began)
+        model.sample_every = 1
+
+    @property
+    def _seconds(self) -> float:
+        if not self.tokens:
+            return 0.0
+        return _FIRST_GUESS * self.budget if self._measured is None else self._measured
+
+    def reserve(self) -> float:
+        """The seconds that are kept for scores and report."""
+        return min(self._seconds, _MAX_SCORING * self.budget) + min(_REPORT_SECONDS, _MAX_REPORT * self.budget)
+
+    @property
+    def sample_every(self) -> int:
+        """Of so many documents one is scored, so that it takes no longer; 1: all."""
+        return self._every(_MAX_SCORING)
+
+    def _every(self, part: float) -> int:
+        """The sample that takes this part of the budget, or the smallest that is worth it."""
+        return max(1, min(math.ceil(self._seconds / (part * self.budget)), self.tokens // _SAMPLE_TOKENS))

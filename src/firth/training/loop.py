@@ -26,7 +26,7 @@ from firth.models.build import System
 from firth.runs import checkpoints
 from firth.runs.checkpoints import Interrupted, catch_signals, halve_factor
 from firth.runs.progress import Progress
-from firth.runs.training_log import Log, read_log
+from firth.runs.run_folder import Log, read_log
 from firth.training.checkpoint import TrainerState, pack_state, read_tensors, save_model, tensor_bytes, unpack_state
 from firth.training.clock import Clock
 from firth.training.device import Distributed
@@ -44,6 +44,7 @@ class Evaluation:
     value: float
     sample: str = ""  # a text that the model generates now
     selection_score: float | None = None  # lower is better
+    batches: int | None = None  # of validation text
 
     @property
     def criterion(self) -> float:

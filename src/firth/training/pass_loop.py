@@ -23,7 +23,7 @@ from firth.runs import checkpoints, weights
 from firth.runs.atomic_files import Chunks
 from firth.runs.checkpoints import Interrupted, catch_signals
 from firth.runs.progress import Progress
-from firth.runs.training_log import Log
+from firth.runs.run_folder import Log
 
 _LOG_LINES = 20  # for an epoch
 
@@ -209,7 +209,8 @@ class _PassTrainer:
             do = "the folder was edited; restore config.json, or train again"
             raise FirthError("the checkpoint belongs to another configuration", where=checkpoint, do=do)
         self.state = PassState(**migrations.rename(values, migrations.PASS_CHECKPOINT))
-        for name, array in load((checkpoint / "weights.safetensors").read_bytes()).items():
+        arrays = load((checkpoint / "weights.safetensors").read_bytes())
+        for name, array in migrations.rename(arrays, migrations.ALIGNMENT).items():
             self.task.trainer.arrays[name][...] = array
 
 

@@ -16,7 +16,7 @@ from firth.config.schema import Neural, Train
 from firth.datasets.collators.batches import prefetch_batches
 from firth.datasets.collators.collator import Batches
 from firth.models.build import System
-from firth.runs.budget import parse_budget
+from firth.runs.progress import parse_budget
 from firth.training.loop import autocast
 from firth.training.optimizer import Optimizer
 from firth.types import Cursor

@@ -175,9 +175,8 @@ def _nlls(model: LanguageModel, texts: Sequence[str], by_chunks: bool) -> np.nda
             if encoded.ids[at] == model.tokenizer.special.unknown:
                 nlls[at] += byte_model.nll(byte_histogram([document[start:stop].encode()]), 1)
         starts = [start for start, _ in encoded.offsets]
-        chunk_of_token = np.array([*starts, len(document) - 1]) // (
-            CHUNK_SIZE if by_chunks else len(document)
-        )  # [END] is in the last
+        # [END] is in the last
+        chunk_of_token = np.array([*starts, len(document) - 1]) // (CHUNK_SIZE if by_chunks else len(document))
         totals.append(np.bincount(chunk_of_token, nlls, len(_byte_counts(document, by_chunks))))
     return np.concatenate(totals)
 

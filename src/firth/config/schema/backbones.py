@@ -22,9 +22,8 @@ class Recurrent:
     bidirectional: Literal["no", "concatenate", "average"] = "no"
     dropout: float = bounded(0.0, least=0.0, most=0.95)  # dropout after every layer
     variational_dropout: bool = False  # variational (locked) dropout: one mask for all time steps
-    weight_dropout: float = bounded(
-        0.0, least=0.0, most=0.95
-    )  # DropConnect of the recurrent matrices (Merity et al. 2018)
+    # DropConnect of the recurrent matrices (Merity et al. 2018)
+    weight_dropout: float = bounded(0.0, least=0.0, most=0.95)
     residual: bool = False  # residual connections between layers of equal width
     learned_initial_state: bool = False  # the hidden state before the first token is learned, not zero
     orthogonal_init: bool = False  # orthogonal initialisation of the recurrent matrices
@@ -71,12 +70,16 @@ class EncoderDecoder:
     kind: ClassVar[str] = "encoder-decoder"
     encoder: Transformer | Recurrent = field(default_factory=lambda: Transformer(mask="bidirectional"))
     decoder: Transformer | Recurrent = field(default_factory=Transformer)
-    attention: RNNAttention = field(
-        default_factory=RNNAttention
-    )  # of a recurrent decoder; a Transformer has cross attention of its own
+    # of a recurrent decoder; a Transformer has cross attention of its own
+    attention: RNNAttention = field(default_factory=RNNAttention)
     # initial state of a recurrent decoder: zero, the encoder's final state, or a linear layer of it
     bridge: Literal["none", "copy", "linear"] = "linear"
     reverse_source: bool = False  # source tokens in reverse order (Sutskever et al. 2014)
+
+    @property
+    def width(self) -> int:
+        """The encoder's, by default also that of the embeddings."""
+        return self.encoder.width
 
 
 Backbone = Recurrent | Window | Transformer | EncoderDecoder

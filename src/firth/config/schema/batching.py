@@ -13,6 +13,9 @@ class RowLayout:
     """What every kind of batching has."""
 
     input_kind: ClassVar[str] = "tokens"  # the kind of input that these batches fit
+    carries_state: ClassVar[bool] = False  # rows go on where those of the last batch stopped
+    pairs = "none"  # without annotation, so that a field of this name keeps its place below
+    layout = "cls-first"
     # length curriculum (Shortformer): row lengths of the earlier stages of a run; the last has `length`. All stages
     # are equally long, and a batch has the same number of tokens in each
     length_curriculum: tuple[int, ...] = field(default=(), metadata={"least": 8})
@@ -23,6 +26,7 @@ class Contiguous(RowLayout):
     """Parallel streams of text; row i continues where row i of the last batch stopped (truncated BPTT)."""
 
     kind: ClassVar[str] = "contiguous"
+    carries_state: ClassVar[bool] = True
     batch_size: int = bounded(20, least=1)  # rows of a batch: parallel streams
     length: int = bounded(35, least=1)  # tokens of a row
 

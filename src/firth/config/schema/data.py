@@ -36,6 +36,7 @@ class NoTokenizer:
 class Text:
     """Plain text: where it is, and how it is cut into documents and splits."""
 
+    vocabularies = "shared"
     text: tuple[str, ...] = ("python-docs",)  # built-in names, files, folders, or - for standard input
     valid: tuple[str, ...] = ()  # files of validation text; without them, a fraction of the text
     test: tuple[str, ...] = ()  # files of test text; without them, a fraction of the text
@@ -56,6 +57,7 @@ class LabelledExamples:
     """Labelled texts: where they are, and how they are split; a data set's own splits come before fractions."""
 
     tasks: ClassVar[tuple[str, ...]] = ("classification",)
+    vocabularies = "shared"
     text: tuple[str, ...] = ("world-classification",)  # files, sets that `firth data` lists, or - for standard input
     valid: tuple[str, ...] = ()  # files or sets of validation examples; without them, a fraction
     test: tuple[str, ...] = ()  # files or sets of test examples; without them, a fraction

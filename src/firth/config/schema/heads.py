@@ -13,6 +13,8 @@ class LMHead:
     """Language-model head: a softmax over the vocabulary at every position."""
 
     kind: ClassVar[str] = "lm"
+    outputs: ClassVar[str] = "vocabulary"  # what has an output each
+    copies: ClassVar[bool] = False
     tied: bool = True  # weight tying: the output matrix is the input embedding (Press and Wolf 2017)
     bias: bool = True  # a bias for each token of the vocabulary
     transform: bool = False  # a dense layer with activation and norm before the output matrix (BERT)
@@ -29,20 +31,32 @@ class PointerGeneratorHead(LMHead):
     """LM head mixed with a copy distribution over the source tokens, by their attention weights (See et al. 2017)."""
 
     kind: ClassVar[str] = "pointer-generator"
+    copies: ClassVar[bool] = True
 
 
 @dataclass(frozen=True)
-class DiscriminatorHead:
+class OtherHead:
+    """A head that predicts no tokens."""
+
+    outputs: ClassVar[str] = "none"
+    copies: ClassVar[bool] = False  # what only LM heads have
+    tied: ClassVar[bool] = True
+    character_width: ClassVar[int] = 0
+
+
+@dataclass(frozen=True)
+class DiscriminatorHead(OtherHead):
     """Replaced-token discriminator: one logit at every position (ELECTRA; Clark et al. 2020)."""
 
     kind: ClassVar[str] = "discriminator"
 
 
 @dataclass(frozen=True)
-class ClassificationHead:
+class ClassificationHead(OtherHead):
     """Sequence classification: a logit for each label, from one pooled vector of the text or image."""
 
     kind: ClassVar[str] = "classification"
+    outputs: ClassVar[str] = "labels"
     pooling: Literal["first", "mean", "last"] = "first"  # hidden state of the first or last token, or the mean of all
     pooler: bool = True  # a dense layer with activation before the logits (BERT)
     activation: Literal["tanh", "gelu", "relu"] = "tanh"  # the pooler's (BERT: tanh; ELECTRA: gelu; DistilBERT: relu)
@@ -51,7 +65,7 @@ class ClassificationHead:
 
 
 @dataclass(frozen=True)
-class PoolingHead:
+class PoolingHead(OtherHead):
     """Sentence embedding: one vector for the whole text."""
 
     kind: ClassVar[str] = "pooling"

@@ -9,14 +9,24 @@ from firth.config.core import bounded
 
 
 @dataclass(frozen=True)
-class CausalLM:
-    """Causal language modelling: predict each token from those before it."""
+class ObjectiveOptions:
+    """What every objective has."""
 
-    kind: ClassVar[str] = "causal-lm"
+    noise: ClassVar[tuple[str, ...]] = ()
+    next_sentence = False  # without annotation, so that a field of this name keeps its place below
+    special_tokens: ClassVar[tuple[str, ...]] = ("cls", "sep", "mask", "end")  # roles of those it needs
 
 
 @dataclass(frozen=True)
-class Masking:
+class CausalLM(ObjectiveOptions):
+    """Causal language modelling: predict each token from those before it."""
+
+    kind: ClassVar[str] = "causal-lm"
+    special_tokens: ClassVar[tuple[str, ...]] = ("start", "end")
+
+
+@dataclass(frozen=True)
+class Masking(ObjectiveOptions):
     """Which tokens are masked, and what replaces them (Devlin et al. 2019)."""
 
     mask_probability: float = bounded(0.15, above=0.0, most=0.95)  # probability that a token is selected for prediction
@@ -37,7 +47,7 @@ class MaskedLM(Masking):
 
 
 @dataclass(frozen=True)
-class PermutationLM:
+class PermutationLM(ObjectiveOptions):
     """Permutation language modelling: predict the last tokens of a random factorisation order (Yang et al. 2019)."""
 
     kind: ClassVar[str] = "permutation-lm"
@@ -73,11 +83,10 @@ class Distillation(Masking):
 
 
 @dataclass(frozen=True)
-class Seq2Seq:
+class Seq2Seq(ObjectiveOptions):
     """Sequence to sequence with teacher forcing (Sutskever et al. 2014)."""
 
     kind: ClassVar[str] = "seq2seq"
-    noise: ClassVar[tuple[str, ...]] = ()
     decoder_start: Literal["start", "end", "pad"] = "start"  # first token of the decoder's input (T5: pad; BART: end)
     add_start_token: bool = False  # source and target begin with [START] (BART); they always end with [END]
     label_smoothing: float = bounded(0.0, least=0.0, most=0.95)  # probability given to all tokens alike
@@ -109,27 +118,28 @@ class Denoising(Seq2Seq):
     # document-rotation, token-shuffling. The target is only what is missing after: prefix-lm, token-dropping,
     # sentinel-tokens (neighbouring tokens become one sentinel), span-corruption (the same with spans); these stand
     # alone.
-    noise: tuple[Noise, ...] = ("span-corruption",)  # type: ignore[misc] # a field here, a constant in Seq2Seq
+    noise: tuple[Noise, ...] = ("span-corruption",)  # type: ignore[misc] # a field here, a constant above
     noise_density: float = bounded(0.15, above=0.0, most=0.95)  # fraction of the tokens to corrupt
     mean_span_length: float = bounded(3.0, least=1.0)  # mean length of a corrupted span, in tokens
 
 
 @dataclass(frozen=True)
-class PrefixLM:
+class PrefixLM(ObjectiveOptions):
     """Prefix language modelling: predict the rest of a text from its bidirectional prefix (Raffel et al. 2020)."""
 
     kind: ClassVar[str] = "prefix-lm"
 
 
 @dataclass(frozen=True)
-class Supervised:
+class Supervised(ObjectiveOptions):
     """Supervised classification of a text, a text pair or an image."""
 
     kind: ClassVar[str] = "supervised"
+    special_tokens: ClassVar[tuple[str, ...]] = ("cls", "sep", "end")
 
 
 @dataclass(frozen=True)
-class Contrastive:
+class Contrastive(ObjectiveOptions):
     """Contrastive learning with in-batch negatives (InfoNCE: Oord et al. 2018; SimCSE: Gao et al. 2021)."""
 
     kind: ClassVar[str] = "contrastive"

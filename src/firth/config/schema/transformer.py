@@ -92,6 +92,7 @@ Positions = (
 class AttentionOptions:
     """What every kind of attention has."""
 
+    has_kv_cache: ClassVar[bool] = True
     head_width: int = bounded(0, least=0)  # width of a head; 0: the heads share the width
     scaled: bool = True  # scores are divided by the square root of the head width (T5: no)
     bias: bool = True  # biases of the projections, if `backbone.bias` (Transformer-XL, Reformer: no)
@@ -103,6 +104,7 @@ class FullAttention(AttentionOptions):
     """Every query attends to every key that the mask allows (Vaswani et al. 2017)."""
 
     kind: ClassVar[str] = "full"
+    layers: ClassVar[tuple[str, ...]] = ("full",)
 
 
 @dataclass(frozen=True)
@@ -110,6 +112,7 @@ class WindowAttention(AttentionOptions):
     """Sliding-window attention with dilation and global tokens (Longformer; Beltagy et al. 2020)."""
 
     kind: ClassVar[str] = "window"
+    layers: ClassVar[tuple[str, ...]] = ("full",)
     # tokens on each side, by layer; the last number is for all layers above it too
     window: tuple[int, ...] = field(default=(256,), metadata={"least": 1})
     scale_window: bool = False  # in training, rows shorter than the context have proportionally smaller windows
@@ -151,6 +154,7 @@ class ReformerAttention(AttentionOptions):
     """Local and LSH attention, alternating by layer (Reformer; Kitaev et al. 2020)."""
 
     kind: ClassVar[str] = "lsh"
+    has_kv_cache: ClassVar[bool] = False
     layers: tuple[Literal["full", "local", "lsh"], ...] = ("local", "lsh")  # kinds of attention, by turns
     local: Local = field(default_factory=Local)
     lsh: LSH = field(default_factory=LSH)

@@ -63,7 +63,7 @@ class _Reader:
         """The lines of each sentence, with the number of the first, the empty lines after them, and opening lines."""
         opening: list[str] = []
         first_line = 0
-        for first_line, lines, gap in fault_report.paragraphs(numbered_lines.blocks(self.path)):
+        for first_line, lines, gap in numbered_lines.paragraphs(numbered_lines.blocks(self.path)):
             self.delimiter = self.delimiter or ("\t" if "\t" in lines[0] else " ")
             first = 0
             if self.config.opening and lines[0].split(self.delimiter)[0] == self.config.opening:

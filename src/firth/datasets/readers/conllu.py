@@ -37,7 +37,7 @@ class Conllu:
     def read(self, path: str | Path, report: fault_report.Report | None = None) -> Iterator[Sentence]:
         """The sentences, each one validated."""
         check = self.tree == "check"
-        units = fault_report.paragraphs(numbered_lines.blocks(path))
+        units = numbered_lines.paragraphs(numbered_lines.blocks(path))
         return fault_report.parse_all(lambda unit: _sentence(unit[1], unit[0], path, check), units, report)
 
     def rows(self, records: Iterable[Sentence]) -> Iterator[str]:

@@ -24,21 +24,3 @@ def parse_all(parse: Callable[[Unit], Record], units: Iterable[Unit], report: Re
             report(error)
         else:
             yield record
-
-
-def paragraphs(blocks: Iterable[list[str]]) -> Iterator[tuple[int, list[str], int]]:
-    """The lines between empty lines, with the number of the first and the count of empty lines that follow."""
-    number, first, lines, gap = 0, 1, [], 0
-    for block in blocks:
-        for line in block:
-            number += 1
-            if not line:
-                gap += 1
-                continue
-            if gap:
-                if lines:
-                    yield first, lines, gap
-                lines, gap, first = [], 0, number
-            lines.append(line)
-    if lines:
-        yield first, lines, gap

@@ -19,10 +19,8 @@ from firth.datasets.world.weighted_grammar import Derivation, meanings, parse, s
 from firth.errors import FirthError
 
 STREAM = 0x3041D  # separates these random numbers from other uses of the same seed
-FAR_INDEX, NUM_UNRELATED = (
-    1 << 62,
-    300,
-)  # index of the first story that unrelated sentences come from, number of stories
+# index of the first story that unrelated sentences come from, number of stories
+FAR_INDEX, NUM_UNRELATED = 1 << 62, 300
 BLOCK = 192  # random numbers generated at once: enough for most documents
 
 

@@ -68,7 +68,7 @@ def sizes(config: schema.Neural) -> dict[str, Any]:
         "attention_probs_dropout_prob": stack.attention.dropout,
         "type_vocab_size": max(1, config.input.segments),
         "initializer_range": stack.init_std,
-        "tie_word_embeddings": getattr(config.head, "tied", True),
+        "tie_word_embeddings": config.head.tied,
         "is_decoder": False,
     }
 

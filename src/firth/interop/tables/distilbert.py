@@ -55,7 +55,7 @@ def _write_config(config: schema.Neural) -> dict[str, Any]:
         "attention_dropout": stack.attention.dropout,
         "initializer_range": stack.init_std,
         "sinusoidal_pos_embds": False,
-        "tie_word_embeddings": getattr(config.head, "tied", True),
+        "tie_word_embeddings": config.head.tied,
     }
 
 

@@ -45,7 +45,7 @@ def _sizes(config: schema.Neural) -> dict[str, Any]:
         "embd_pdrop": stack.dropout,
         "attn_pdrop": stack.attention.dropout,
         "initializer_range": stack.init_std,
-        "tie_word_embeddings": getattr(config.head, "tied", True),
+        "tie_word_embeddings": config.head.tied,
     }
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import replace
 
 import torch
@@ -78,10 +79,14 @@ def _cross_attention_input(target: Tokens, encoder_output: EncoderOutput) -> Cro
     return CrossAttentionInput(mask, states=encoder_output.states)
 
 
-def _encoder(config: Transformer | Recurrent, input_width: int) -> TransformerBackbone | RecurrentBackbone:
-    if isinstance(config, Transformer):
-        return TransformerBackbone(config, input_width)
-    return RecurrentBackbone(config, input_width)
+_ENCODERS: dict[type, Callable[..., TransformerBackbone | RecurrentBackbone]] = {
+    Transformer: TransformerBackbone,
+    Recurrent: RecurrentBackbone,
+}
+_DECODERS: dict[type, Callable[..., TransformerDecoder | AttentionDecoder]] = {
+    Transformer: TransformerDecoder,
+    Recurrent: AttentionDecoder,
+}
 
 
 class EncoderDecoderBackbone(nn.Module):
@@ -94,13 +99,12 @@ class EncoderDecoderBackbone(nn.Module):
 
     def __init__(self, config: EncoderDecoder, input_width: int):
         super().__init__()
-        if getattr(config.encoder, "residual", "plain") == "reversible":
+        if config.encoder.residual == "reversible":
             what = "a reversible encoder has two streams of states, and the decoder attends to one"
             raise FirthError(what, where="backbone.encoder.residual", do="set it to plain")
         self.reverse_source = config.reverse_source
-        self.encoder = _encoder(config.encoder, input_width)
-        decoder = TransformerDecoder if isinstance(config.decoder, Transformer) else AttentionDecoder
-        self.decoder = decoder(config, input_width, self.encoder.width)
+        self.encoder = _ENCODERS[type(config.encoder)](config.encoder, input_width)
+        self.decoder = _DECODERS[type(config.decoder)](config, input_width, self.encoder.width)
         self.width, self.max_length = self.decoder.width, self.decoder.max_length
 
     def forward(

@@ -44,9 +44,8 @@ class TransformerBackbone(nn.Module):
         self.config, self.width = config, STREAM_COUNTS[config.residual] * config.width
         self.memory, self.pattern = config.memory.length, mask_pattern(config)
         self.input_width = input_width
-        self.recomputes = isinstance(
-            config.attention, ReformerAttention
-        )  # no KV cache: the whole sequence is recomputed at each step
+        # no KV cache: the whole sequence is recomputed at each step
+        self.recomputes = not config.attention.has_kv_cache
         self.can_unpad = _can_unpad(config)
         # context length, and tokens per forward pass where segment memory extends the context; 0: unlimited
         self.max_length, self.segment_length = (0, config.context) if self.memory else (config.context, 0)

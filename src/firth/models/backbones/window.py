@@ -35,9 +35,8 @@ class WindowBackbone(nn.Module):
         """Token embeddings (batch, time, input width) -> hidden states (batch, time, width), and the next state."""
         state = state or self.start(len(vectors), vectors.device)
         vectors_so_far = torch.cat([state.live["window"].to(vectors.dtype), vectors], 1)
-        windows = (
-            vectors_so_far.unfold(1, self.context_size, 1).transpose(2, 3).flatten(2)
-        )  # (batch, time, context × input width)
+        # (batch, time, context × input width)
+        windows = vectors_so_far.unfold(1, self.context_size, 1).transpose(2, 3).flatten(2)
         states = self.dropout(torch.tanh(self.hidden(windows)))
         states = torch.cat([states, windows], -1) if self.direct else states
         window = vectors_so_far[:, vectors_so_far.shape[1] - self.context_size + 1 :].to(state.live["window"].dtype)

@@ -52,9 +52,8 @@ class PatchEmbedding(nn.Module):
             raise FirthError(f"images of shape {' × '.join(map(str, values.shape[1:]))}, not {expected}")
         mean, std = (values.new_tensor(part)[:, None, None] for part in (config.mean, config.std))
         values = (values - mean) / std
-        flattened = F.unfold(values, config.patch_size, stride=config.patch_size).transpose(
-            1, 2
-        )  # (batch, patches, pixels)
+        # (batch, patches, pixels)
+        flattened = F.unfold(values, config.patch_size, stride=config.patch_size).transpose(1, 2)
         patches = self.projection(flattened)
         cls_token = self.cls_token.expand(len(patches), 1, -1)
         return F.dropout(torch.cat([cls_token, patches], 1), self.dropout, self.training)

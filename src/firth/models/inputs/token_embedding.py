@@ -48,7 +48,6 @@ class TokenEmbedding(nn.Module):
                 )
         if self.segments is not None:  # without segment ids, all tokens are of the first segment
             segment = torch.zeros_like(tokens.ids) if tokens.segment is None else tokens.segment
-            embeddings = embeddings + F.embedding(
-                segment.clamp(max=len(self.segments) - 1), self.segments
-            )  # RoBERTa has one
+            # RoBERTa has one segment
+            embeddings = embeddings + F.embedding(segment.clamp(max=len(self.segments) - 1), self.segments)
         return F.dropout(embeddings, self.dropout, self.training)

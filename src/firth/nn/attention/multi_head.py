@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any
@@ -12,6 +13,7 @@ from torch import Tensor, nn
 from torch.nn import functional as F
 
 from firth.config.schema import Transformer, WindowAttention
+from firth.nn.attention.dense import dense_attention
 from firth.nn.attention.global_attention import (
     GlobalProjections,
     GlobalTokens,
@@ -19,15 +21,18 @@ from firth.nn.attention.global_attention import (
     global_tokens,
     visible_to_global,
 )
-from firth.nn.attention.kernels import KERNELS, banded_attention, dense_attention
 from firth.nn.attention.kv_cache import KVCache
 from firth.nn.attention.mask import AttentionMask, LayerWindow, Unpadded
 from firth.nn.attention.segment_recurrence import SegmentMemory
-from firth.nn.attention.sliding_window import BandedBias, dense_bias
+from firth.nn.attention.sliding_window import BandedBias, banded_attention, dense_bias
 from firth.nn.linear import Linear, WeightCache, linear
 from firth.nn.positions import POSITION_ENCODINGS
 from firth.nn.positions.encodings import LayerPositionEncoding, has_relative_segments, head_width
 from firth.nn.positions.relative import RelativeSegmentEncoding
+
+# The same attention output at different cost. Each takes queries, keys and values (batch, heads, time, head width), the
+# attention mask, the bias of the scores, the dropout probability of the attention weights, and the scale of the scores.
+KERNELS: dict[str, Callable[..., Tensor]] = {"dense": dense_attention, "banded": banded_attention}
 
 
 @dataclass(frozen=True)

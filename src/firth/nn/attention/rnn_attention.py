@@ -144,9 +144,8 @@ class DecoderAttention(nn.Module):
         weights = torch.softmax(scores.masked_fill(~visible | (distance > self.config.window), -torch.inf), -1)
         if self.config.attention_span == "local-m":
             return weights
-        return weights * torch.exp(
-            -2 * (distance / self.config.window) ** 2
-        )  # Gaussian with a standard deviation of half a window
+        # Gaussian with a standard deviation of half a window
+        return weights * torch.exp(-2 * (distance / self.config.window) ** 2)
 
     def _window_centre(self, queries: Tensor, mask: Tensor, step: Tensor) -> Tensor:
         """The source position that each token's window is centred on (batch, time, 1)."""

@@ -128,17 +128,15 @@ class BlockLayout(NamedTuple):
 
     def merge_blocks(self, x: Tensor) -> Tensor:
         """The inverse of `query_blocks`: (batch, heads, time, width)."""
-        x = x.unflatten(0, (-1, self.dilation, self.blocks)).permute(
-            0, 3, 2, 4, 1, 5
-        )  # batch, heads, count, block, dilation, width
+        # batch, heads, count, block, dilation, width
+        x = x.unflatten(0, (-1, self.dilation, self.blocks)).permute(0, 3, 2, 4, 1, 5)
         return x.flatten(2, 4)[:, :, : self.time]
 
     def block_bias(self, bias: BandedBias, first: int, last: int) -> Tensor:
         """The bias of some heads for each block's queries and key span (batch × dilation × blocks, heads, block,
         span)."""
-        offsets = self.before - torch.arange(
-            self.before + self.after + 1
-        )  # of keys in a class, the nearest-before last
+        # of keys in a class, the nearest-before last
+        offsets = self.before - torch.arange(self.before + self.after + 1)
         scores = bias.at(offsets * self.dilation)[:, first:last]  # (batch, heads, time, offsets)
         scores = self.query_blocks(scores)
         # key j of the span of query i is at offset before + i - j
@@ -181,7 +179,6 @@ def _visible(mask: AttentionMask, layout: BlockLayout) -> Tensor:
 
 def _global_visible(mask: AttentionMask, layout: BlockLayout, tokens: GlobalTokens) -> Tensor:
     """Which global tokens each query of a block attends to (blocks, block, global tokens)."""
-    visible = (
-        mask.visible(mask.queries, tokens.token_info(mask.keys)) & tokens.valid[:, None]
-    )  # (batch, time, global tokens)
+    # (batch, time, global tokens)
+    visible = mask.visible(mask.queries, tokens.token_info(mask.keys)) & tokens.valid[:, None]
     return layout.query_blocks(visible[:, None].float())[:, 0] > 0

@@ -16,7 +16,7 @@ from firth.datasets.collators.corruption.noise import SourceTargetPair
 from firth.errors import FirthError
 from firth.tokenizers.characters import PAD
 from firth.tokenizers.tokenizer import Tokenizer
-from firth.types import Batch, Cursor, Target, Tokens
+from firth.types import CHARACTERS, Batch, Cursor, Target, Tokens
 
 
 class TeacherForcing:
@@ -50,7 +50,7 @@ class TeacherForcing:
         values = aligned(target, targets["target"].values.shape)
         spelled = replace(streams["source"], characters=aligned(source, streams["source"].ids.shape))
         characters = Target(values, (values != PAD).astype(np.float32))
-        return {"streams": {**streams, "source": spelled}, "targets": {**targets, "letters": characters}}
+        return {"streams": {**streams, "source": spelled}, "targets": {**targets, CHARACTERS: characters}}
 
     def make_streams(self, pairs: Sequence[SourceTargetPair]) -> dict[str, dict]:
         """Pairs as padded streams between special tokens, the decoder inputs shifted right, and the target."""
