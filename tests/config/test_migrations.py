@@ -91,7 +91,7 @@ def test_a_run_of_0_2_is_split_by_documents_and_one_of_today_by_bytes(tmp_path):
     record = tmp_path / "run" / "config.json"
     values = json.loads(record.read_text())
     del values["config"]["data"]["split_by"], values["config"]["data"]["max_heldout"]
-    record.write_text(json.dumps(values))
+    record.write_text(json.dumps(values | {"format": 2}))
     assert Run.open(tmp_path / "run").record.config.data.split_by == "documents"
 
 

@@ -10,8 +10,7 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from firth.config.schema import Text
-from firth.datasets.byte_splits import BLOCK, MIN_CUT, ByteSplits, target_bytes
-from firth.datasets.text_cuts import nearest_cut
+from firth.datasets.byte_splits import BLOCK, MIN_CUT, ByteSplits, nearest_cut, target_bytes
 from firth.datasets.text_dataset import documents
 from firth.errors import FirthError
 

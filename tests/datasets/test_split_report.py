@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 from firth.config.schema import Text, Tokenizer
-from firth.datasets.split_report import Part, shorten, table, warnings
-from firth.datasets.text_dataset import documents, make_tokenizer, tokenise_splits
+from firth.datasets.text_dataset import Part, documents, make_tokenizer, shorten, table, tokenise_splits, warnings
 
 TRAIN = Part("train", 1900, 250_000, 1_000_000, "Once\nupon  a time")
 

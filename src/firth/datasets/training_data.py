@@ -18,8 +18,7 @@ from firth.datasets.label_ids import encode_labels, label_names
 from firth.datasets.oov_characters import OovCharacters, find_oov_characters
 from firth.datasets.records import Pair
 from firth.datasets.seq2seq_dataset import read_pairs
-from firth.datasets.split_report import Part, report
-from firth.datasets.text_dataset import make_tokenizer, read_text
+from firth.datasets.text_dataset import Part, make_tokenizer, read_text, report
 from firth.datasets.token_cache import Split, tokenise_split
 from firth.tokenizers.tokenizer import Tokenizer
 

@@ -20,7 +20,7 @@ from firth.runs import atomic_files
 from firth.runs.progress import Progress
 from firth.tokenizers.tokenizer import Tokenizer
 
-FORMAT = 2  # of config.json; a newer one is refused, an older one is migrated
+FORMAT = 3  # of config.json; a newer one is refused, an older one is migrated
 _DAMAGED = "the folder was edited or cut short; restore it, or train again"
 
 
@@ -51,7 +51,9 @@ class Record:
                 raise FirthError("written by a newer firth: upgrade with pip install -U firth")
             if values["format"] < 2:
                 values = migrations.rename(values, migrations.RECORD) | {"config": migrations.migrate(values["config"])}
-            record = cls(**{**values, "config": from_dict(System, migrations.keep_split(values["config"]))})
+            if values["format"] < 3:
+                values = {**values, "config": migrations.keep_split(values["config"])}
+            record = cls(**{**values, "config": from_dict(System, values["config"])})
         except (ValueError, TypeError, KeyError, AttributeError) as error:
             raise FirthError(f"damaged ({error})", where=where, do=_DAMAGED) from None
         except FirthError as error:
