@@ -29,6 +29,7 @@ from firth.report.word_maps import word_map
 from firth.runs import atomic_files
 from firth.runs.run_folder import Record, Run, TrainRequest
 from firth.runs.trained_model import TrainedModel, read_options
+from firth.tables import Table
 from firth.tokenizers.tokenizer import Tokenizer
 from firth.training import pass_loop
 
@@ -229,11 +230,11 @@ class WordVectorModel(TrainedModel):
         part = self._split(split, cache or default_cache())
         loss = self._loss(part)
         if loss is None or not loss.count:
-            return []
+            return Table()
         method = self.config.method
         fields = {"tok": f"{self.tokenizer.kind}/{self.tokenizer.hash[:8]}", "method": method.kind}
         fields |= {"ctx": f"window/{method.window}", "split": part.name, "data": part.key[:8]}
-        return [Score("loss", loss.mean, signature(fields))]
+        return Table([Score("loss", loss.mean, signature(fields))])
 
     def _loss(self, part: Split) -> Loss | None:
         """The loss of these vectors as in training; exact, where the file holds the context vectors."""

@@ -21,6 +21,7 @@ from firth.models.build import System
 from firth.pipelines.evaluated_text import TextModel
 from firth.pipelines.seq2seq_stepper import Seq2SeqStepper
 from firth.runs.run_folder import Run
+from firth.tables import Table
 from firth.tokenizers.characters import MAX_WORD_BYTES, PAD
 from firth.tokenizers.tokenizer import Tokenizer
 from firth.training.loop import autocast
@@ -80,10 +81,8 @@ class Seq2SeqModel(TextModel):
             correct += int((log_probs.argmax(1) == values).sum())
             count += len(values)
         signed = self._signature(split)
-        return [
-            Score(self.metric, perplexity(nll, count), signed),
-            Score(f"{self.kind}_accuracy", correct / count, signed),
-        ]
+        accuracy = Score(f"{self.kind}_accuracy", correct / count, signed)
+        return Table([Score(self.metric, perplexity(nll, count), signed), accuracy])
 
     def decode(self, sources: Sequence[SourceSequence], options: Seq2SeqOptions) -> list[list[Any]]:
         """Hypotheses for each source, those of similar length decoded together."""
