@@ -22,12 +22,12 @@ from firth.runs.run_folder import Run, free_folder
 from firth.runs.trained_model import TrainedModel
 
 if TYPE_CHECKING:
+    from firth.display import Table
     from firth.families.fasttext_classifier import FastTextClassifier
     from firth.families.word_embeddings import WordVectorModel
     from firth.metrics.score import Score
     from firth.pipelines.language_model import LanguageModel
     from firth.runs.summary import Comparison
-    from firth.tables import Table
     from firth.training.planner import Plan
 
     Model = LanguageModel | WordVectorModel | FastTextClassifier
@@ -44,11 +44,13 @@ class NamedConfig:
 
 
 def resolve_config(
-    what: str, settings: Iterable[str] = (), short: Mapping[str, str] = MappingProxyType({})
+    what: str | Path, settings: Iterable[str] = (), short: Mapping[str, str] = MappingProxyType({})
 ) -> NamedConfig:
     """A preset (`lstm-lm`, `lstm-lm:medium`) or a TOML file, overridden by settings, by short and by full name.
 
     With `init-from`, a pre-trained run, the network is that run's; and `what` may be a run instead of a preset."""
+    if not isinstance(what, str):
+        what = str(as_path(what, "preset"))
     if what.endswith(".toml"):
         values = core.read_toml(Path(what))
         if not isinstance(values.get("preset"), str):
@@ -104,7 +106,6 @@ def train(
     (`{"backbone.width": 256}`). An unfinished run in `out` is continued. `progress` may be an object of yours with the
     methods of `firth.runs.progress.Progress`; training ends early when its `evaluation` returns True.
     """
-    preset = str(as_path(preset, "preset"))
     if not isinstance(settings or {}, Mapping):
         raise FirthError("settings: not a dictionary", do='write {"backbone.width": 256}')
     dotted = [f"{name}={_text(value)}" for name, value in (settings or {}).items()]

@@ -126,8 +126,8 @@ def test_what_is_no_image_is_refused(learned, tmp_path):
     for path, message in ((tmp_path / "a.png", "a.png"), (tmp_path / "b.png", "b.png"), ("", "no such file")):
         with pytest.raises(FirthError, match=message):
             learned.answer(str(path), {})
-    with pytest.raises(FirthError, match="put it into a list"):
-        learned.predict("a.png")
+    with pytest.raises(FirthError, match="images: a value of type int"):
+        learned.predict(3)
     with pytest.raises(FirthError, match=r"shape \(4, 4, 3\) and type float64"):
         learned.predict([np.zeros((4, 4, 3))])
     with pytest.raises(FirthError, match="has no setting 'vocab-size'"):

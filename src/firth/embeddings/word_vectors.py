@@ -11,10 +11,10 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 import numpy as np
 
 from firth.arguments import as_list, as_path, as_text
+from firth.display import html_facts
 from firth.embeddings import nearest_neighbours
 from firth.embeddings.word_table import WordTable
 from firth.errors import FirthError, unknown
-from firth.tables import html_facts
 
 if TYPE_CHECKING:
     from firth.embeddings.subwords import Subwords

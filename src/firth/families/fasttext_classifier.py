@@ -13,6 +13,7 @@ from firth.arguments import batched
 from firth.config import schema
 from firth.datasets import labelled_dataset
 from firth.datasets.text_dataset import make_tokenizer
+from firth.display import Table
 from firth.embeddings import fasttext_supervised
 from firth.embeddings.fasttext_features import FeatureOptions, build_features, build_vocabulary, word_splitter
 from firth.embeddings.fasttext_model import Classifier
@@ -25,7 +26,6 @@ from firth.metrics.score import Score
 from firth.pipelines.label_predictions import BaseClassifier
 from firth.report.run_page import write_report
 from firth.runs.run_folder import Record, Run, TrainRequest
-from firth.tables import Table
 from firth.tokenizers.tokenizer import Tokenizer
 from firth.training import pass_loop
 

@@ -14,6 +14,7 @@ from firth.config.core import bounded
 from firth.datasets.sources import open_source
 from firth.datasets.text_dataset import count_documents, documents, make_tokenizer, tokenise_splits
 from firth.datasets.token_cache import Split, default_cache
+from firth.display import Table
 from firth.embeddings import count_vectors, drift, glove, phrases, word2vec
 from firth.embeddings import training_text as texts
 from firth.embeddings.formats import safetensors_store
@@ -29,7 +30,6 @@ from firth.report.word_maps import word_map
 from firth.runs import atomic_files
 from firth.runs.run_folder import Record, Run, TrainRequest
 from firth.runs.trained_model import TrainedModel, read_options
-from firth.tables import Table
 from firth.tokenizers.tokenizer import Tokenizer
 from firth.training import pass_loop
 

@@ -7,7 +7,7 @@ from dataclasses import asdict, dataclass
 from typing import Any
 
 import firth
-from firth.tables import html_table
+from firth.display import html_table
 
 
 @dataclass(frozen=True)

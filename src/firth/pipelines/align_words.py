@@ -15,6 +15,7 @@ from firth.config import schema
 from firth.config.core import bounded
 from firth.datasets import gold_alignments, labelled_dataset, seq2seq_dataset
 from firth.datasets.records import Pair
+from firth.display import Table
 from firth.errors import FirthError
 from firth.metrics import alignment_error_rate as metrics
 from firth.metrics.perplexity import perplexity
@@ -22,7 +23,6 @@ from firth.metrics.score import Score, signature
 from firth.pipelines.label_predictions import checked_examples, run_examples
 from firth.runs.run_folder import Run
 from firth.runs.trained_model import TrainedModel, given_text, read_options
-from firth.tables import Table
 from firth.tokenizers.tokenizer import Tokenizer
 from firth.training import pass_loop
 

@@ -130,11 +130,11 @@ class TextClassifier(NeuralClassifier):
 class ImageClassifier(NeuralClassifier):
     """A trained image classifier."""
 
-    @torch.no_grad()
     def is_single(self, texts: Any) -> bool:
         """Whether this is one image: a file, or an array of a single one."""
         return isinstance(texts, (str, Path)) or (isinstance(texts, np.ndarray) and 2 <= texts.ndim <= 3)
 
+    @torch.no_grad()
     def predict_proba(self, texts: np.ndarray | str | Path | Sequence[np.ndarray | str | Path]) -> np.ndarray:
         """The probability of every label for an image (labels,) or for each of a list (images, labels): files, or
         uint8 arrays (y, x, channels)."""

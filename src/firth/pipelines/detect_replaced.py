@@ -12,11 +12,11 @@ from torch import Tensor
 
 from firth.arguments import for_each
 from firth.datasets.collators.batches import corrupt_batches, make_batches
+from firth.display import Table
 from firth.errors import FirthError
 from firth.metrics.perplexity import perplexity
 from firth.metrics.score import Score
 from firth.pipelines.fill_mask import MASK, MaskedLMModel
-from firth.tables import Table
 from firth.training.loop import autocast
 from firth.types import Batch
 

@@ -23,6 +23,7 @@ from firth.datasets.tasks import UnfitError
 from firth.datasets.text_dataset import Documents
 from firth.datasets.token_cache import default_cache
 from firth.datasets.training_data import tokenise
+from firth.display import Table
 from firth.errors import FirthError
 from firth.metrics.correlation import pearson, spearman
 from firth.metrics.score import Score
@@ -32,7 +33,6 @@ from firth.pipelines.evaluated_text import TextModel
 from firth.pipelines.label_predictions import checked_examples, run_examples
 from firth.runs.run_folder import Run
 from firth.runs.trained_model import given_text, read_options
-from firth.tables import Table
 from firth.tokenizers.tokenizer import Tokenizer
 from firth.types import Encoded
 

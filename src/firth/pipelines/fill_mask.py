@@ -16,6 +16,7 @@ import torch
 from firth.arguments import as_text, batched, for_each
 from firth.config.core import bounded
 from firth.datasets.collators.batches import context_label, corrupt_batches, make_batches
+from firth.display import Table
 from firth.errors import FirthError
 from firth.metrics.perplexity import perplexity
 from firth.metrics.score import Score
@@ -26,7 +27,6 @@ from firth.pipelines.evaluated_text import TextModel
 from firth.pipelines.global_tokens import mark_global_tokens
 from firth.runs.run_folder import Run
 from firth.runs.trained_model import read_options
-from firth.tables import Table
 from firth.tokenizers.tokenizer import Tokenizer
 from firth.training.loop import autocast
 from firth.types import Batch, Tokens

@@ -12,12 +12,12 @@ import numpy as np
 from firth.arguments import as_list, as_texts
 from firth.config.core import bounded
 from firth.datasets import labelled_dataset
+from firth.display import Table
 from firth.errors import FirthError, unknown
 from firth.metrics import classification
 from firth.metrics.score import Score, signature
 from firth.runs.run_folder import Run
 from firth.runs.trained_model import TrainedModel, given_text, read_options
-from firth.tables import Table
 from firth.tokenizers.tokenizer import Tokenizer
 
 LabelPredictions = list[list[tuple[str, float]]]  # for each input the most probable labels with their probabilities
@@ -158,15 +158,13 @@ def run_examples(
     return labelled_dataset.make_split(model.sampled(split), examples.examples[:: model.sample_every])
 
 
-def checked_examples(
-    examples: Iterable[Any], *kinds: type, accepted: Any = labelled_dataset.Example
-) -> list[labelled_dataset.Example]:
-    """Examples from Python, each of these kinds of record; anything else is refused."""
-    examples, accepted = list(examples), kinds or get_args(accepted)
+def checked_examples(examples: Iterable[Any], *kinds: type) -> list[labelled_dataset.Example]:
+    """Examples from Python, each of these kinds of record (of any kind, if none is named); others are refused."""
+    examples, kinds = list(examples), kinds or get_args(labelled_dataset.Example)
     for number, example in enumerate(examples):
-        if not isinstance(example, accepted):
-            what = f"example {number} is a {type(example).__name__}, not a {accepted[0].__name__}"
-            raise FirthError(what, do=f"make it with firth.datasets.records.{accepted[0].__name__}")
+        if not isinstance(example, kinds):
+            what = f"example {number} is a {type(example).__name__}, not a {kinds[0].__name__}"
+            raise FirthError(what, do=f"make it with firth.datasets.records.{kinds[0].__name__}")
     return examples
 
 

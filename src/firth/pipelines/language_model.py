@@ -12,13 +12,13 @@ import numpy as np
 from firth.arguments import as_text, batched, for_each
 from firth.config import from_dict
 from firth.datasets.token_cache import Split, byte_histogram
+from firth.display import Table
 from firth.errors import FirthError
 from firth.metrics.perplexity import ByteModel, bits_per_byte, perplexity
 from firth.metrics.score import Score
 from firth.pipelines import lm_commands
 from firth.pipelines.evaluated_text import TextModel
 from firth.runs.run_folder import Run
-from firth.tables import Table
 from firth.tokenizers.special_tokens import SpecialTokens
 from firth.tokenizers.tokenizer import Tokenizer
 from firth.types import Batch, Stepper, Target, Tokens

@@ -13,6 +13,7 @@ from firth.config.core import bounded
 from firth.datasets.collators.batches import context_label, corrupt_batches, make_batches
 from firth.datasets.collators.corruption.teacher_forcing import pad_batch
 from firth.datasets.token_cache import Split
+from firth.display import Table
 from firth.errors import FirthError
 from firth.generation.generate import GenerationConfig, generate
 from firth.metrics.perplexity import perplexity
@@ -21,7 +22,6 @@ from firth.models.build import System
 from firth.pipelines.evaluated_text import TextModel
 from firth.pipelines.seq2seq_stepper import Seq2SeqStepper
 from firth.runs.run_folder import Run
-from firth.tables import Table
 from firth.tokenizers.characters import MAX_WORD_BYTES, PAD
 from firth.tokenizers.tokenizer import Tokenizer
 from firth.training.loop import autocast

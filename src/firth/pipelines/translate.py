@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from copy import copy
 from dataclasses import asdict, dataclass, replace
 from functools import cached_property
+from pathlib import Path
 from typing import Any, Literal, NamedTuple
 
 import numpy as np
@@ -20,6 +21,7 @@ from firth.datasets.gold_alignments import builtin_links
 from firth.datasets.seq2seq_dataset import add_prefix, read_pairs, to_source_target
 from firth.datasets.token_cache import default_cache
 from firth.datasets.training_data import tokenise_pairs
+from firth.display import Table
 from firth.errors import FirthError
 from firth.generation.beam_search import BeamSearchResult
 from firth.generation.ensemble import Ensemble
@@ -34,7 +36,6 @@ from firth.pipelines.label_predictions import checked_examples, run_examples
 from firth.pipelines.seq2seq import Seq2SeqModel, Seq2SeqOptions, SourceSequence, pad_sources
 from firth.pipelines.unknown_words import decode_with_unknowns
 from firth.runs.trained_model import given_text, read_options
-from firth.tables import Table
 from firth.tokenizers.characters import MAX_WORD_BYTES, PAD, encode_word
 from firth.types import Batch
 

@@ -9,9 +9,9 @@ from dataclasses import dataclass
 from typing import Any
 
 from firth.config.schema import System
+from firth.display import Table, html_table
 from firth.presets import PRESETS, Preset
 from firth.presets.parameter_counts import PARAMETERS
-from firth.tables import Table, html_table
 
 _LEGEND = "* default size; firth train PRESET:SIZE trains another; firth presets PRESET prints its settings"
 

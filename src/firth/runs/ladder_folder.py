@@ -12,9 +12,9 @@ from typing import Any
 
 import firth
 from firth.config import migrations
+from firth.display import Table
 from firth.errors import FirthError
 from firth.runs import atomic_files
-from firth.tables import Table
 
 FORMAT = 1
 _DAMAGED = "damaged; delete it and give the same command again"

@@ -21,7 +21,7 @@ from firth.runs.progress import Progress
 from firth.tokenizers.tokenizer import Tokenizer
 
 if TYPE_CHECKING:
-    from firth.tables import Table
+    from firth.display import Table
 
 FORMAT = 2  # of config.json; a newer one is refused, an older one is migrated
 _DAMAGED = "the folder was edited or cut short; restore it, or train again"
@@ -79,15 +79,15 @@ class Run:
         return f"Run({str(self.path)!r})"
 
     def _repr_html_(self) -> str:
+        from firth.display import html_facts
         from firth.runs.summary import format_summary, summary
-        from firth.tables import html_facts
 
         facts = format_summary(summary(self.path)) if self.exists else {"state": "no run yet"}
         return html_facts(f"Run {self.path}", {name.replace("_", " "): value for name, value in facts.items()})
 
     def history(self) -> Table[dict[str, Any]]:
         """The rows of its training log: step, loss, learning_rate, …"""
-        from firth.tables import Table
+        from firth.display import Table
 
         return Table(read_log(self.path / "log.jsonl"))
 

@@ -10,13 +10,13 @@ from html import escape
 from pathlib import Path
 from typing import Any
 
+from firth.display import Table
 from firth.errors import FirthError
 from firth.metrics.score import parse_signature
 from firth.runs import checkpoints
 from firth.runs.progress import format_duration
 from firth.runs.run_folder import Run, read_log
 from firth.runs.weights import METADATA_KEY
-from firth.tables import Table
 
 
 def summary(path: Path | str) -> dict[str, Any]:

@@ -11,10 +11,10 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 from firth.arguments import as_path
 from firth.config import from_dict
+from firth.display import Table, html_facts
 from firth.errors import FirthError
 from firth.runs import atomic_files
 from firth.runs.run_folder import Run
-from firth.tables import Table, html_facts
 
 if TYPE_CHECKING:
     from torch import nn

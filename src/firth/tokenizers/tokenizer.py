@@ -18,8 +18,8 @@ from typing import TYPE_CHECKING, Any
 
 from firth.arguments import as_path, as_text, as_texts
 from firth.config.schema import Tokenizer as Config
+from firth.display import html_facts
 from firth.errors import FirthError
-from firth.tables import html_facts
 from firth.tokenizers import components, sentencepiece, special_tokens
 
 if TYPE_CHECKING:
@@ -211,10 +211,8 @@ class Tokenizer:
 
     def _decode_batch(self, sequences: Any, skip_special_tokens: bool) -> Any:
         """The texts of several lists of token ids; what holds no token ids is refused."""
-        if isinstance(sequences, (str, bytes, int)) or not isinstance(sequences, Iterable):
-            raise FirthError(f"{sequences!r:.40} is no list of token ids", do="give what tokenizer.encode(text) returns")
-        sequences = list(sequences)
-        if not sequences or any(isinstance(each, (str, bytes)) or not isinstance(each, Iterable) for each in sequences):
+        sequences = list(sequences) if isinstance(sequences, Iterable) and not isinstance(sequences, str) else [0]
+        if any(isinstance(each, (str, bytes)) or not isinstance(each, Iterable) for each in sequences):
             raise FirthError("not token ids", do="give a list of whole numbers, such as tokenizer.encode(text)")
         return [self.decode(each, skip_special_tokens=skip_special_tokens) for each in sequences]
 
