@@ -99,9 +99,9 @@ def test_lines_of_tokenizers(lm, tmp_path):
     ids = tokenizer("The king sings .")
     assert ids == tokenizer.encode("The king sings .")
     assert tokenizer(["The king", "sings"]) == [tokenizer("The king"), tokenizer("sings")]
-    assert tokenizer.decode(ids) == "The king sings ."
-    assert tokenizer.decode([ids, ids[:2]]) == ["The king sings .", "The king"]
-    assert tokenizer.decode(np.array(ids)) == "The king sings ."
+    assert tokenizer.decode(ids) == "The king sings."
+    assert tokenizer.decode([ids, ids[:2]]) == ["The king sings.", "The king"]
+    assert tokenizer.decode(np.array(ids)) == "The king sings."
     assert len(tokenizer) == tokenizer.vocab_size == len(tokenizer.vocabulary())
     tokenizer.save(tmp_path / "tokenizer.json")
     assert firth.Tokenizer.load(tmp_path / "tokenizer.json")("The king") == ids[:2]
