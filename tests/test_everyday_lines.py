@@ -10,6 +10,7 @@ import pytest
 
 import firth
 from firth.datasets.records import Labelled
+from firth.runs.ladder_folder import Advice, ConfidenceInterval, Ladder, Row
 
 STORIES = [f"The {animal} {verb} in the {place} ." for animal in ("cat", "dog", "king", "queen", "horse")
            for verb in ("sleeps", "eats", "runs", "sings") for place in ("house", "garden", "castle")] * 5  # fmt: skip
@@ -208,6 +209,16 @@ def test_notebooks_show_everything(lm, vectors, clf, mlm, word_model):
         assert repr(value)
     evil = type(scores)([firth.Score("<script>alert(1)</script>", 1.0, "a|b")])
     assert "<script" not in evil._repr_html_()
+
+
+def test_a_ladder_is_a_table():
+    interval = ConfidenceInterval(2.0, 1.9, 2.1)
+    row = Row("5-gram", "ngram-lm", 1000, 1.5, 2e3, 300, 12.3, *[interval] * 4, "a sample")
+    advice = Advice("5-gram", ("Take <it>.",), "firth train ngram-lm")
+    ladder = Ladder(Path("runs/<ladder>"), {}, "bits per byte", (row,), advice, {}, (), ())
+    assert ladder.table[0]["bits_per_byte"] == 2.0 and ladder.table[0]["recommended"]
+    assert "5-gram" in repr(ladder) and "Take <it>." in repr(ladder)
+    assert "Take &lt;it&gt;." in ladder._repr_html_() and "<ladder>" not in ladder._repr_html_()
 
 
 def test_the_package_lists_its_names():

@@ -118,6 +118,7 @@ def test_pairs_have_labels_too(folder):
     model = trained(folder / "pairs", text, budget="5 steps")
     assert model.texts_per_example == 2 and model.labels == ("no", "yes")
     one, other = model.predict_proba([("the red cat", "a blue cat"), ("a blue cat", "the red cat")])
+    assert np.allclose(model.predict_proba(("the red cat", "a blue cat")), one, atol=1e-5)  # a tuple is one pair
     assert not np.allclose(one, other)  # segments and positions tell which comes first
     label = model.answer("the red cat\ta blue cat", {})["labels"][0]
     assert label[1] == pytest.approx(float(one.max()), abs=1e-5)
