@@ -114,7 +114,7 @@ TRAINING = [
     ("loop.py", "criterion < state.best_loss", "criterion > state.best_loss", "training/test_loop.py"),
     ("loop.py", '"step", self.state.step, index', '"step", index', "training/test_loop.py"),
     ("loop.py", "None if batch.reset_state else carried", "carried", "training/test_loop.py"),
-    ("optimizer.py", "(step + 1) / (config", "step / (config", "training/test_schedule.py"),
+    ("optimizer.py", "return (step + 1) / (config", "return step / (config", "training/test_schedule.py"),
     ("optimizer.py", "0.5 * (1.0 + math.cos(math.pi", "(math.cos(0.5 * math.pi", "training/test_schedule.py"),
     ("optimizer.py", "<= config.patience", "< config.patience", "training/test_schedule.py"),
     ("optimizer.py", "if weight.ndim >= 2", "if weight.ndim >= 1", "training/test_optimizer.py"),

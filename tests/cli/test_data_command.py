@@ -200,7 +200,7 @@ def test_built_in_sets_can_be_written_and_checked(command, own):
         (("check", "world-pairs", "--encoding", "latin-1"), "--encoding is for files"),
         (("show", "films.tsv", "--encoding", "latn-1"), "unknown encoding 'latn-1'"),
         (("add", "x", "--task", "pairs", "--train", "films.tsv"), "films.tsv:1: no column 'left'"),
-        (("show", "rte"), "give --data or FIRTH_DATA"),
+        (("show", "rte"), "name FOLDER with --data or FIRTH_DATA"),
         (("check", "films.tsv"), "films.tsv: no task; give one with --task"),
         (("check", "films.tsv", "--task", "tag"), "'tag' is not one of 'classification'"),
         (("check", "films.tsv", "--task", "pairs", "--format", "tvs"), "'tvs' is not one of 'tsv'"),

@@ -6,13 +6,16 @@ prediction. Their text is named relative to the working directory. The values be
 
 from __future__ import annotations
 
+import json
 import shutil
 from pathlib import Path
 
 import pytest
 
 import firth
-from firth.config.migrations import rename_tensors
+from firth.config.migrations import keep_split, rename_tensors
+from firth.runs.ladder_folder import LadderFolder
+from firth.runs.run_folder import Run
 from firth.runs.summary import summary
 
 OLD = Path(__file__).parent / "old_run"
@@ -67,3 +70,31 @@ def test_the_gate_of_an_old_feed_forward_layer_gets_its_name_and_its_factor_too(
     }
     plain = {f"{block}.inner.input.weight": 1}
     assert rename_tensors(plain) == {f"{block}.sublayer.up_proj.weight": 1}
+
+
+def test_a_stored_text_without_a_way_of_splitting_is_split_by_documents(old):
+    run, _ = old
+    assert Run.open(run).record.config.data.split_by == "documents"
+    assert keep_split({"data": {"document": "line"}}) == {"data": {"document": "line", "split_by": "documents"}}
+    assert keep_split({"data": {"document": "line", "split_by": "bytes"}})["data"]["split_by"] == "bytes"
+    examples = {"data": {"kind": "examples", "text": ["sst2"]}}
+    assert keep_split(examples) == examples and keep_split({}) == {}
+
+
+def test_a_run_of_0_2_is_split_by_documents_and_one_of_today_by_bytes(tmp_path):
+    text = tmp_path / "text.txt"
+    text.write_text("\n".join(f"line {number} is {'very ' * (number % 9)}long" for number in range(300)))
+    settings = {"data.text": str(text), "tokenizer.model": "char", "method.order": 2}
+    model = firth.train("ngram-lm", out=tmp_path / "run", settings=settings)
+    assert Run.open(tmp_path / "run").record.config.data.split_by == "bytes"
+    assert firth.load(tmp_path / "run").evaluate() == model.evaluate()
+    record = tmp_path / "run" / "config.json"
+    values = json.loads(record.read_text())
+    del values["config"]["data"]["split_by"], values["config"]["data"]["max_heldout"]
+    record.write_text(json.dumps(values | {"format": 2}))
+    assert Run.open(tmp_path / "run").record.config.data.split_by == "documents"
+
+
+def test_a_ladder_of_0_2_is_split_by_documents(tmp_path):
+    LadderFolder(tmp_path).write({"settings": {"data": {"document": "line"}}})
+    assert LadderFolder(tmp_path).read()["settings"]["data"]["split_by"] == "documents"

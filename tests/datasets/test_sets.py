@@ -118,13 +118,47 @@ def test_a_broken_set_does_not_hide_the_others(mine, own):
 def test_missing_things_say_what_to_do(mine, tmp_path):
     with pytest.raises(FirthError, match="unknown data set 'sst-2'; did you mean 'sst2'"):
         sets.find("sst-2")
-    with pytest.raises(FirthError, match="give --data or FIRTH_DATA"):
+    with pytest.raises(FirthError) as error:
         sets.find("sst2")
-    with pytest.raises(FirthError, match=r"sst2/train\.tsv: no such file; put the data set sst2 there"):
-        sets.find("sst2", tmp_path)
+    assert str(error.value) == (
+        "sst2: files of this public data set are missing; it comes from the Stanford Sentiment Treebank (Socher et al. "
+        "2013), nlp.stanford.edu/sentiment; put train.tsv, dev.tsv, test.tsv into FOLDER/sst2 (format tsv, "
+        "columns=text,label), and name FOLDER with --data or FIRTH_DATA"
+    )
     sets.save(mine)
+    (tmp_path / "train.tsv").unlink()
+    with pytest.raises(FirthError, match=r"train\.tsv: no such file; put the data set mine there"):
+        sets.find("mine")
+    (tmp_path / "train.tsv").write_text("good\ta film\nbad\tno film\n")
     with pytest.raises(FirthError, match="mine: unknown split 'tran'; did you mean 'train'"):
         sets.open_set("mine", "tran")
+
+
+@pytest.mark.parametrize("name", PUBLIC)
+@pytest.mark.parametrize("with_folder", [True, False])
+def test_a_missing_public_set_says_where_it_comes_from_and_what_belongs_where(name, with_folder, tmp_path):
+    with pytest.raises(FirthError) as error:
+        sets.find(name, tmp_path if with_folder else None)
+    text, known = str(error.value), PUBLIC[name]
+    assert text.startswith(f"{name}: ") and known.publisher and f"it comes from {known.publisher}; put " in text
+    assert f"into {tmp_path if with_folder else 'FOLDER'}/{known.folder} (format {known.format}" in text
+    assert all(file in text for files in known.splits.values() for file in files.files)
+    assert ("FIRTH_DATA" in text) != with_folder
+    assert "\n" not in text and len(text) < 400 + len(" ".join(known.settings)) + sum(
+        len(file) + 2 for file in known.missing()
+    )
+
+
+def test_only_the_files_that_are_missing_are_named(tmp_path):
+    (tmp_path / "conll2003-ner").mkdir()
+    (tmp_path / "conll2003-ner" / "eng.train").write_text("EU I-ORG\n")  # not compressed
+    (tmp_path / "conll2003-ner" / "eng.testa.gz").write_text("")
+    with pytest.raises(
+        FirthError, match=r"^conll2003-ner: a file of this public data set is missing;.*; put eng.testb.gz"
+    ):
+        sets.find("conll2003-ner", tmp_path)
+    (tmp_path / "conll2003-ner" / "eng.testb").write_text("EU NNP I-NP I-ORG\n")
+    assert [record.words for record in sets.open_set("conll2003-ner", "test", tmp_path)] == [("EU",)]
 
 
 def test_public_sets_make_sense():

@@ -16,6 +16,8 @@ from firth.datasets.tasks import TASKS
 from firth.errors import FirthError
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from firth.datasets.checks import Problem, Report
     from firth.datasets.sets import Dataset
 
@@ -121,26 +123,28 @@ def check(
     as_json: JSON = False,
 ) -> None:
     """Check a file as data for a task; exit code 2 if there are errors."""
-    from firth.datasets import checks
+    from firth.datasets import checks, table_columns
 
     chosen = data_arguments.find(source, split, format_name, settings, encoding, data)
     task, columns = task or chosen.task, {**chosen.columns, **data_arguments.parse_columns(column)}
     if not task:
         raise FirthError("no task", where=source, do="give one with --task")
-    report = checks.check(chosen.paths, task, chosen.form, columns, max_problems)
+    form, guessed = chosen.form, {}
+    if not columns and not chosen.task:
+        form, guessed = table_columns.guess_table(form, chosen.paths, task)
+        columns = guessed
+    report = checks.check(chosen.paths, task, form, columns, max_problems)
     problems, faults = list(report.problems), list(report.faults)
     if train:
-        train_report = checks.check(
-            data_arguments.open_paths(str(train), encoding), task, chosen.form, columns, max_problems
-        )
+        train_report = checks.check(data_arguments.open_paths(str(train), encoding), task, form, columns, max_problems)
         problems += train_report.faults or checks.compare(train_report, report)  # no labels from a file with errors
         faults += train_report.faults
-    _print_report(report, problems, as_json)
+    _print_report(report, problems, as_json, guessed)
     if faults:
         raise typer.Exit(2)
 
 
-def _print_report(report: Report, problems: list[Problem], as_json: bool) -> None:
+def _print_report(report: Report, problems: list[Problem], as_json: bool, guessed: Mapping[str, str]) -> None:
     if as_json:
         values = {"file": report.file, "task": report.task, "format": report.format, "records": report.records}
         values |= {"labels": report.labels, "words": report.lengths, "cut": report.truncated}
@@ -153,6 +157,8 @@ def _print_report(report: Report, problems: list[Problem], as_json: bool) -> Non
     if report.faults:
         return
     print(f"{report.file}: {_count(report.records)} for {report.task}, format {report.format}")
+    if any(role != name.lower() for role, name in guessed.items()):
+        print(f"columns  {', '.join(f'{role}={name}' for role, name in guessed.items())}")
     if report.lengths:
         minimum, mean, maximum = report.lengths
         print(f"words    {minimum:,} to {maximum:,}, {mean:.1f} on average")

@@ -273,6 +273,14 @@ def _positions(old: Mapping[str, Any]) -> dict[str, Any]:
     return {"kind": kind, "segments": True} if kind == "relative" and old.get("relative_segments") else {"kind": kind}
 
 
+def keep_split(config: Mapping[str, Any]) -> dict[str, Any]:
+    """A stored configuration, of plain text split by documents if it does not say how: firth 0.2 knew nothing else."""
+    data = config.get("data")
+    if isinstance(data, Mapping) and "document" in data and "split_by" not in data:
+        return {**config, "data": {**data, "split_by": "documents"}}
+    return dict(config)
+
+
 # --- other files of a run -----------------------------------------------------------------------------------------
 
 RECORD = {"asked": "request_digest"}  # config.json, beside the configuration

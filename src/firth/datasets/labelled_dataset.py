@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from functools import lru_cache
 from itertools import chain
@@ -18,13 +18,14 @@ from firth.datasets.readers.fasttext_labels import Labels
 from firth.datasets.readers.image_folders import folder_format
 from firth.datasets.records import Image, Labelled, Pair, Record, Row
 from firth.datasets.sources import SPOOL_PREFIX
+from firth.datasets.table_columns import TableColumns, first_fitting, name_columns, silent
+from firth.datasets.table_columns import converters as get_converters
 from firth.datasets.tasks import Converter, UnfitError
 from firth.datasets.tasks import get_task as task
 from firth.datasets.text_dataset import assign_splits
 from firth.errors import FirthError, unknown
 
 Example = Labelled | Pair | Image
-ORDERED = ("similarity", "translation", "summarisation")  # tables without a header: left, right, score
 WORLD = "world"  # the first documents of what the world has for the task
 SPLITS = ("train", "valid", "test")
 SPLIT_ALIASES = {"train": ("train", "all"), "valid": ("valid", "dev"), "test": ("test",)}  # names in data sets
@@ -68,15 +69,22 @@ def describe(example: Example) -> str:
     return example.name if isinstance(example, Image) else " / ".join(texts_of(example))
 
 
-def read(config: LabelledExamples, seed: int) -> dict[str, Split]:
+def describe_with_label(example: Example) -> str:
+    """The same, after its labels if there are any."""
+    labels = ", ".join(labels_of(example))
+    return f"{labels}: {describe(example)}" if labels else describe(example)
+
+
+def read(config: LabelledExamples, seed: int, say: Callable[[str], None] = silent) -> dict[str, Split]:
     """The splits: from files of their own or the data set's own splits if there are any, else fractions of the
     examples."""
     if not config.tasks:
         raise FirthError("no task is named", where="data.tasks", do="name one: classification, pairs, similarity, …")
     if not config.text:
         raise FirthError("no examples are named", where="data.text", do="name a file or a set that firth data lists")
-    splits = {"train": list(_read_names(config.text, config, "train"))}
-    splits |= {name: list(_read_held_out(name, config)) for name in SPLITS[1:]}
+    tables = TableColumns(config, say)
+    splits = {"train": list(_read_names(config.text, config, "train", tables))}
+    splits |= {name: list(_read_held_out(name, config, tables)) for name in SPLITS[1:]}
     return split_examples(splits, config, seed, ", ".join(config.text))
 
 
@@ -126,19 +134,20 @@ def _content(example: Example) -> bytes:
 
 def read_named(name: str, config: LabelledExamples) -> Iterator[Example]:
     """The examples of a file or of a data set; of a data set its test split, if it has one."""
-    examples = list(_read_held_out("test", replace(config, text=(name,), test=())))
-    return iter(examples or _read_names((name,), config, "train"))
+    tables = TableColumns(config)
+    examples = list(_read_held_out("test", replace(config, text=(name,), test=()), tables))
+    return iter(examples or _read_names((name,), config, "train", tables))
 
 
 def _select(examples: list[Example], selected: Iterable[bool]) -> list[Example]:
     return [example for example, is_selected in zip(examples, selected, strict=True) if is_selected]
 
 
-def _read_held_out(name: str, config: LabelledExamples) -> Iterator[Example]:
+def _read_held_out(name: str, config: LabelledExamples, tables: TableColumns) -> Iterator[Example]:
     """The validation or test examples: from files of their own, else the data sets' own splits."""
     files = {"valid": config.valid, "test": config.test}[name]
     if files:
-        yield from _read_names(files, config, name)
+        yield from _read_names(files, config, name, tables)
         return
     for text in config.text:
         if text == WORLD:
@@ -149,14 +158,14 @@ def _read_held_out(name: str, config: LabelledExamples) -> Iterator[Example]:
             yield from _read_set(sets.find(base), own_split, config)
 
 
-def _read_names(names: Iterable[str], config: LabelledExamples, split: str) -> Iterator[Example]:
+def _read_names(names: Iterable[str], config: LabelledExamples, split: str, tables: TableColumns) -> Iterator[Example]:
     for name in names:
         if name == WORLD:
             yield from _read_world(config, split)
         elif name.startswith(SPOOL_PREFIX):
             yield from _read_python(Path(name.removeprefix(SPOOL_PREFIX)), config)
         elif _is_file(name):
-            yield from _read_file(name, config)
+            yield from _read_file(name, config, tables)
         else:
             base, _, part = name.partition(":")
             dataset = sets.find(base)
@@ -208,31 +217,17 @@ def _read_set(dataset: sets.Dataset, split: str, config: LabelledExamples) -> It
     yield from _convert_all(dataset.records(split), converters, dataset.name)
 
 
-def _read_file(name: str, config: LabelledExamples) -> Iterator[Example]:
+def _read_file(name: str, config: LabelledExamples, tables: TableColumns) -> Iterator[Example]:
     path = numbered_lines.with_encoding(name, config.encoding) if config.encoding != "utf-8" else Path(name)
     format_ = readers.get_format(config.format) if config.format else _guess(path, config)
-    yield from _convert_all(format_.read(readers.input_paths(format_, path)), _converters(config), name)
+    records, converters = tables.open(format_, readers.input_paths(format_, path), name)
+    yield from _convert_all(records, converters, name)
 
 
 def _guess(path: Path, config: LabelledExamples) -> readers.Format:
     """The format of a file, or of a folder of images."""
     is_image_task = Image in task(config.tasks[0]).records
     return folder_format(path) if is_image_task and path.is_dir() else readers.guess(path)
-
-
-def _converters(config: LabelledExamples) -> list[Converter]:
-    """Converters of the tasks that have the configured columns, or of the first task, whose error explains."""
-    columns = dict(_column(setting) for setting in config.columns)
-    kinds = [kind for kind in config.tasks if set(columns) <= set(task(kind).columns)]
-    return [Converter(kind, columns) for kind in kinds or config.tasks[:1]]
-
-
-def _column(setting: str) -> tuple[str, str]:
-    role, equals, name = setting.partition("=")
-    if not (role and equals and name):
-        what = f"cannot read {setting!r}"
-        raise FirthError(what, where="data.columns", do="write role=column pairs: text=body,label=class")
-    return role, name
 
 
 def _read_python(path: Path, config: LabelledExamples) -> Iterator[Example]:
@@ -248,7 +243,7 @@ def _read_python(path: Path, config: LabelledExamples) -> Iterator[Example]:
         else label_format.parse(number, text, shown)
         for number, text in spooled
     )
-    yield from _convert_all(rows, _converters(config), shown)
+    yield from _convert_all(rows, get_converters(config), shown)
 
 
 def _convert_all(records: Iterable[Record], converters: list[Converter], where: str) -> Iterator[Example]:
@@ -256,36 +251,12 @@ def _convert_all(records: Iterable[Record], converters: list[Converter], where: 
     convert = None
     for record in records:
         try:
-            convert = convert or _first_fitting(record, converters)
+            convert = convert or first_fitting(record, converters) or converters[0]
             example = convert(record)
             if not all(labels_of(example)):
                 raise FirthError("an empty label", do="fill it in")
         except FirthError as error:
             location = numbered_lines.at(where, getattr(record, "line", 0))
-            do = _name_columns(convert) if isinstance(error, UnfitError) and isinstance(record, Row) else error.do
+            do = name_columns(convert) if isinstance(error, UnfitError) and isinstance(record, Row) else error.do
             raise type(error)(error.what, where=error.where or location, do=do) from None
         yield example
-
-
-def _first_fitting(record: Record, converters: list[Converter]) -> Converter:
-    """The first converter that fits the record, else the first of all, whose error explains."""
-    for plain in converters:
-        convert = _by_position(plain) if isinstance(record, Row) and not record.names else plain
-        try:
-            convert(record)
-        except FirthError:
-            continue
-        return convert
-    return converters[0]
-
-
-def _by_position(convert: Converter) -> Converter:
-    """The converter by column numbers, for tables without a header whose column order is fixed."""
-    if convert.columns or convert.name not in ORDERED:
-        return convert
-    return Converter(convert.name, {role: str(number) for number, role in enumerate(convert.task.columns, 1)})
-
-
-def _name_columns(convert: Converter) -> str:
-    columns = ",".join(f"{role}={number}" for number, role in enumerate(convert.task.columns, 1))
-    return f"name the columns, by name or by number: --set data.columns={columns}"

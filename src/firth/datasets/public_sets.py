@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from firth.datasets.publishers import PUBLISHERS
 from firth.datasets.sets import Dataset, SplitFiles
 
 
@@ -292,5 +293,6 @@ _SETS: dict[str, dict[str, object]] = {
 }  # fmt: skip
 _FOLDERS = {f"multi30k-{name}": "multi30k" for name in ("de", "de-raw", "fr", "fr-raw")}
 PUBLIC: dict[str, Dataset] = {
-    name: Dataset(name, **{"folder": _FOLDERS.get(name, name), **values}) for name, values in _SETS.items()
+    name: Dataset(name, **{"folder": _FOLDERS.get(name, name), **values}, publisher=PUBLISHERS[name])
+    for name, values in _SETS.items()
 }

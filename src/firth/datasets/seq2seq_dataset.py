@@ -3,7 +3,7 @@ each task with a prefix of its own (T5; Raffel et al. 2020)."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import replace
 from itertools import chain
 
@@ -11,13 +11,16 @@ from firth.config import schema
 from firth.datasets import labelled_dataset, numbered_lines
 from firth.datasets.readers.parallel import Parallel
 from firth.datasets.records import Pair
+from firth.datasets.table_columns import silent
 from firth.errors import FirthError
 
 
-def read_pairs(config: schema.TextToText, seed: int) -> dict[str, labelled_dataset.Split]:
+def read_pairs(
+    config: schema.TextToText, seed: int, say: Callable[[str], None] = silent
+) -> dict[str, labelled_dataset.Split]:
     """The splits of all tasks together. A pair with an empty side is refused or dropped, as configured."""
     if not (config.source or config.target):
-        return _read_tasks(config, seed)
+        return _read_tasks(config, seed, say)
     flags = {
         "--text": config.text not in ((), (labelled_dataset.WORLD,)),
         "--valid": config.valid,
@@ -51,8 +54,8 @@ def _without_empty(pairs: Iterable[Pair], where: str, empty: str) -> Iterator[Pa
             raise FirthError("an empty text in a pair", where=numbered_lines.at(where, pair.line), do=do)
 
 
-def _read_tasks(config: schema.TextToText, seed: int) -> dict[str, labelled_dataset.Split]:
-    tasks = [labelled_dataset.read(each, seed) for each in _tasks(config)]
+def _read_tasks(config: schema.TextToText, seed: int, say: Callable[[str], None]) -> dict[str, labelled_dataset.Split]:
+    tasks = [labelled_dataset.read(each, seed, say) for each in _tasks(config)]
     prefixes = config.prefixes or ("",) * len(tasks)
     names = [name for name in labelled_dataset.SPLITS if any(name in task for task in tasks)]
     return {

@@ -43,6 +43,7 @@ class Dataset:
     about: str = ""
     licence: str = ""
     folder: str = ""  # of its files; of a public data set, within the data folder
+    publisher: str = ""  # of a public data set
 
     def split(self, split: str) -> SplitFiles:
         """The split of this name."""
@@ -58,8 +59,8 @@ class Dataset:
         return readers.get_format(name, [text.replace("{folder}", self.folder) for text in (*shared, *files.settings)])
 
     def paths(self, split: str) -> tuple[Path, ...]:
-        """The files of a split."""
-        return tuple(Path(self.folder, name) for name in self.split(split).files)
+        """The files of a split, compressed or not."""
+        return tuple(_compressed_or_not(Path(self.folder, name)) for name in self.split(split).files)
 
     def source(self, split: str) -> Path | tuple[Path, ...]:
         """The input of the format: one file, or several."""
@@ -68,7 +69,17 @@ class Dataset:
 
     def is_present(self) -> bool:
         """Whether all files exist."""
-        return bool(self.folder) and all(path.exists() for split in self.splits for path in self.paths(split))
+        return bool(self.folder) and not self.missing()
+
+    def missing(self) -> list[str]:
+        """The names of the files that do not exist, within the data set's folder."""
+        names = [name for files in self.splits.values() for name in files.files]
+        names += [
+            text.rpartition("{folder}/")[2] for text in self.settings if "{folder}/" in text
+        ]  # files that a setting names
+        if not self.folder:
+            return list(dict.fromkeys(names))
+        return [name for name in dict.fromkeys(names) if not _compressed_or_not(Path(self.folder, name)).exists()]
 
     def records(self, split: str) -> Iterator[Record]:
         """The records of a split."""
@@ -133,15 +144,40 @@ def find(name: str, folder: str | Path | None = None) -> Dataset:
         dataset = known[name]
     if dataset.is_present():
         return dataset
+    if dataset.publisher:
+        raise _missing_public(known_folder(dataset), dataset)
+    do = f"put the data set {name} there"
+    raise FirthError("no such file", where=Path(dataset.folder, dataset.missing()[0]), do=do)
+
+
+def _missing_public(folder: str, dataset: Dataset) -> FirthError:
+    """The error for a public data set without its files: who publishes it, and where which files belong."""
+    names = dataset.missing()
+    settings = [text for text in dataset.settings if "{folder}" not in text]
+    form = dataset.format + (f", {' '.join(settings)}" if settings else "")
+    compressed = " (compressed or not)" if any(name.endswith(readers.COMPRESSED) for name in names) else ""
+    do = f"put {', '.join(names)}{compressed} into {folder} (format {form})"
     if not dataset.folder:
-        what = "a public data set, whose files are in a data folder"
-        raise FirthError(what, where=name, do="give --data or FIRTH_DATA")
-    for split in dataset.splits:
-        for path in dataset.paths(split):
-            if not path.exists():
-                do = f"put the data set {name} there, or give another --data"
-                raise FirthError("no such file", where=path, do=do)
-    raise AssertionError("a data set that is not present lacks a file")
+        do += ", and name FOLDER with --data or FIRTH_DATA"
+    one = len(names) == 1
+    what = f"{'a file' if one else 'files'} of this public data set {'is' if one else 'are'} missing"
+    return FirthError(f"{what}; it comes from {dataset.publisher}", where=dataset.name, do=do)
+
+
+def known_folder(dataset: Dataset) -> str:
+    """The folder of a public data set's files, for a message."""
+    from firth.datasets.public_sets import PUBLIC
+
+    return dataset.folder or f"FOLDER/{PUBLIC[dataset.name].folder}"
+
+
+def _compressed_or_not(path: Path) -> Path:
+    """The path, or if there is no such file, the same one compressed or decompressed, if it exists."""
+    if path.exists():
+        return path
+    plain = path.with_name(path.name.removesuffix(path.suffix)) if path.suffix in readers.COMPRESSED else path
+    others = (plain, *(plain.with_name(plain.name + suffix) for suffix in readers.COMPRESSED))
+    return next((other for other in others if other.exists()), path)
 
 
 def open_set(name: str, split: str = "train", folder: str | Path | None = None) -> Iterator[Record]:

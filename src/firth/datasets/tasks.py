@@ -172,6 +172,10 @@ class Converter:
             raise FirthError(error, do="add it, or choose another task")
         return record
 
+    def positions(self, row: Row) -> dict[str, int]:
+        """The position of each role's column in rows like this one."""
+        return dict(zip(self.task.columns, self._find(row), strict=True))
+
     def _find(self, row: Row) -> list[int]:
         """The positions of the task's columns in rows like this one."""
         names = [name.lower() for name in row.names] or [str(number + 1) for number in range(len(row.values))]

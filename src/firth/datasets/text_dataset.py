@@ -4,15 +4,18 @@ splits."""
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import dataclass
+from array import array
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import islice
 from pathlib import Path
+from typing import NamedTuple
 
 import numpy as np
 
 from firth.config import schema
+from firth.datasets.byte_splits import ByteSplits, GrownError, target_bytes
 from firth.datasets.sources import Source, open_source
 from firth.datasets.token_cache import Split, tokenise_split
 from firth.errors import FirthError
@@ -84,18 +87,34 @@ class Documents:
     fractions: tuple[float, float] = (0.0, 0.0)
     seed: int = 0
     every: int = 1  # a sample: one of so many documents
+    by_bytes: ByteSplits | None = None  # else documents are counted
 
     @cached_property
     def key(self) -> str:
         """A digest of content and split, the same on every machine."""
-        parts = [self.source.fingerprint(), self.split, self.total, self.fractions, self.seed]
+        counted = [self.total, self.fractions]
+        measured = ["bytes", self.by_bytes.targets] if self.by_bytes else counted
+        parts = [self.source.fingerprint(), self.split, *measured, self.seed]
         sample = [self.every] if self.every > 1 else []
         return atomic_files.digest(json.dumps([*parts, *sample]).encode())
 
-    def __iter__(self) -> Iterator[str]:
-        return islice(self._all(), 0, None, self.every)
+    @property
+    def is_limited(self) -> bool:
+        """Whether this split has less than its fraction of the bytes, by `data.max_heldout`."""
+        if not self.by_bytes or not self.split:
+            return False
+        return self.by_bytes.targets[self.split - 1] < int(self.by_bytes.total * self.fractions[self.split - 1])
 
-    def _all(self) -> Iterator[str]:
+    def __iter__(self) -> Iterator[str]:
+        return islice(self._measured() if self.by_bytes else self._counted(), 0, None, self.every)
+
+    def _measured(self) -> Iterator[str]:
+        try:
+            yield from (piece for split, piece in self.by_bytes.pieces(self.source) if split == self.split)
+        except GrownError:
+            raise self._grown() from None
+
+    def _counted(self) -> Iterator[str]:
         if not any(self.fractions):
             yield from self.source
             return
@@ -103,11 +122,14 @@ class Documents:
         for index, document in enumerate(self.source):
             offset = index % _BLOCK
             if index == self.total:
-                raise FirthError("the text grew while it was read", where=self.source.describe(), do="run again")
+                raise self._grown()
             if offset == 0:
                 numbers = assign_splits(index, min(index + _BLOCK, self.total), self.total, *self.fractions, self.seed)
             if numbers[offset] == self.split:
                 yield document
+
+    def _grown(self) -> FirthError:
+        return FirthError("the text grew while it was read", where=self.source.describe(), do="run again")
 
 
 def documents(config: schema.Text, seed: int, cache: Path) -> dict[str, Documents]:
@@ -115,24 +137,35 @@ def documents(config: schema.Text, seed: int, cache: Path) -> dict[str, Document
     spool = cache / "spool"
     source = open_source(config.text, config, spool)
     own = {"valid": config.valid, "test": config.test}
-    fractions = tuple(
-        0.0 if own[name] else fraction
-        for name, fraction in zip(SPLITS[1:], (config.valid_fraction, config.test_fraction), strict=True)
-    )
-    total = count_documents(source, cache) if any(fractions) else 0
-    if any(fractions) and total < 3:
-        raise FirthError(
-            f"{total} document{'s' * (total != 1)}, too few to split three ways",
-            where=source.describe(),
-            do="use --document line, or give --valid and --test",
-        )
-    splits = {"train": Documents(source, 0, total, fractions, seed)}
+    fractions = (0.0 if config.valid else config.valid_fraction, 0.0 if config.test else config.test_fraction)
+    train = _divide(source, config, fractions, seed, cache) if any(fractions) else Documents(source, seed=seed)
+    splits = {"train": train}
     for number, name in enumerate(SPLITS[1:], 1):
         if own[name]:
             splits[name] = Documents(open_source(own[name], config, spool))
         elif fractions[number - 1]:
-            splits[name] = Documents(source, number, total, fractions, seed)
+            splits[name] = replace(train, split=number)
     return splits
+
+
+def _divide(source: Source, config: schema.Text, fractions: tuple[float, float], seed: int, cache: Path) -> Documents:
+    """The training split of a text that is divided, of which the others differ by their number."""
+    if config.split_by == "documents":
+        total = count_documents(source, cache)
+        _require_parts(total >= 3, total, source)
+        return Documents(source, 0, total, fractions, seed)
+    sizes = document_sizes(source, cache)
+    split_counts(len(sizes), *fractions)  # refuses fractions that leave nothing
+    targets = target_bytes(int(np.sum(sizes, dtype=np.int64)), fractions, config.max_heldout)
+    by_bytes = ByteSplits(sizes, targets, seed)
+    _require_parts(by_bytes.is_possible, len(sizes), source)
+    return Documents(source, 0, len(sizes), fractions, seed, by_bytes=by_bytes)
+
+
+def _require_parts(is_possible: bool, total: int, source: Source) -> None:
+    if not is_possible:
+        what = f"{total} document{'s' * (total != 1)}, too few to split three ways"
+        raise FirthError(what, where=source.describe(), do="use --document line, or give --valid and --test")
 
 
 def count_documents(source: Source, cache: Path) -> int:
@@ -145,6 +178,21 @@ def count_documents(source: Source, cache: Path) -> int:
     atomic_files.make_folder(cached.parent)
     atomic_files.replace_file(cached, str(total).encode())
     return total
+
+
+def document_sizes(source: Source, cache: Path) -> np.ndarray:
+    """The bytes of each document in UTF-8, memory-mapped; measured once per content."""
+    cached = cache / "counts" / f"{source.fingerprint()[:32]}.sizes"
+    if not cached.is_file() or not cached.stat().st_size or cached.stat().st_size % 4:
+        atomic_files.make_folder(cached.parent)
+        atomic_files.replace_file(cached, b"".join(block.tobytes() for block in _size_blocks(source)))
+    return np.memmap(cached, np.uint32, mode="r")
+
+
+def _size_blocks(source: Source) -> Iterator[array]:
+    sizes = (len(text) if text.isascii() else len(text.encode()) for text in source)
+    while block := array("I", islice(sizes, _BLOCK)):
+        yield block
 
 
 def make_tokenizer(config: schema.Tokenizer | schema.NoTokenizer, train: Iterable[str]) -> Tokenizer:
@@ -168,11 +216,93 @@ def read_text(
 def tokenise_splits(
     splits: Mapping[str, Documents], tokenizer: Tokenizer, cache: Path, say: Callable[[str], None]
 ) -> dict[str, Split]:
-    """Every split tokenised, from the cache if it is there."""
-    tokenised = {}
+    """Every split tokenised, from the cache if it is there; says how large each is."""
+    tokenised, parts = {}, []
     for name, part in splits.items():
         account = name != "train"  # only evaluation needs to know what is out of vocabulary or lost
         tokenised[name] = tokenise_split(cache, name, part.key, part, tokenizer, account=account)
         tally = tokenised[name].tally
-        say(f"{name}: {tally.documents:,} documents, {tally.tokens:,} tokens, {tally.bytes:,} bytes")
+        own_files = name != "train" and not part.split
+        parts.append(Part(name, tally.documents, tally.tokens, tally.bytes, next(iter(part)), own_files))
+    report(parts, say)
+    if limited := [name for name, part in splits.items() if part.is_limited]:
+        limit = max(splits["train"].by_bytes.targets)
+        names = " and ".join(limited)
+        say(f"{names} {'is' if len(limited) == 1 else 'are'} limited to {limit:,} bytes; data.max_heldout=0: no limit")
     return tokenised
+
+
+# --- the splits as a table, before training ---
+
+MIN_DOCUMENTS = 20  # of a held-out split; with fewer, or with fewer tokens, its scores are imprecise
+MIN_TOKENS = 2000
+LARGE = 10_000_000  # bytes of a held-out split, above which every score takes long
+SHOWN = 60  # characters of an example
+
+
+class Part(NamedTuple):
+    """A split in numbers, and its first text."""
+
+    name: str
+    documents: int
+    tokens: int
+    bytes: int
+    example: str
+    own_files: bool = False  # not a fraction of the text
+
+
+def report(parts: Sequence[Part], say: Callable[[str], None], unit: str = "documents") -> None:
+    """Say the table, then the warnings."""
+    for line in (*table(parts, unit), *warnings(parts, unit)):
+        say(line)
+
+
+def table(parts: Sequence[Part], unit: str = "documents") -> list[str]:
+    """A line per split: its size, and how its first text begins."""
+    width = max(len(part.name) for part in parts)
+    units = (unit, "tokens", "bytes")
+    columns = [[f"{part[number]:,}" for part in parts] for number in (1, 2, 3)]
+    widths = [max(map(len, column)) for column in columns]
+    return [
+        f"{part.name:<{width}}  "
+        + "  ".join(f"{column[row]:>{size}} {name}" for column, size, name in zip(columns, widths, units, strict=True))
+        + f"  {shorten(part.example)}"
+        for row, part in enumerate(parts)
+    ]
+
+
+def shorten(text: str) -> str:
+    """The beginning of a text on one line, in quotes."""
+    line = " ".join(text[: 4 * SHOWN].split())
+    return f'"{line}"' if len(line) <= SHOWN else f'"{line[: SHOWN - 1]}…"'
+
+
+def warnings(parts: Sequence[Part], unit: str = "documents") -> list[str]:
+    """What makes scores imprecise or slow, and what to do about it."""
+    train, held_out = parts[0], parts[1:]
+    min_tokens = MIN_TOKENS if unit == "documents" else 0
+    small = [part for part in held_out if part.documents < MIN_DOCUMENTS or part.tokens < min_tokens]
+    result = [_small(small, unit)] if small else []
+    if train.tokens < min_tokens:
+        result.append(f"warning: only {train.tokens:,} tokens to train on; give more text")
+    for part in held_out:
+        do = f"give a smaller --{part.name}" if part.own_files else f"lower data.{part.name}_fraction"
+        if part.bytes > LARGE:
+            limit = "" if part.own_files else " or data.max_heldout"
+            result.append(
+                f"warning: {part.name} is large ({part.bytes:,} bytes), so every score takes long; {do}{limit}"
+            )
+        elif part.bytes > train.bytes:
+            result.append(f"warning: {part.name} is larger than the training text; {do}")
+    return result
+
+
+def _small(parts: Sequence[Part], unit: str) -> str:
+    names = " and ".join(part.name for part in parts)
+    one = len(parts) == 1
+    sizes = ", ".join(f"{part.documents:,} {unit} with {part.tokens:,} tokens" for part in parts)
+    fractions = " and ".join(f"data.{part.name}_fraction" for part in parts if not part.own_files)
+    files = " and ".join(f"--{part.name}" for part in parts)
+    raised = f"raise {fractions}, or " if fractions else ""
+    verb, whose = ("is", "its") if one else ("are", "their")
+    return f"warning: {names} {verb} small ({sizes}): {whose} scores are imprecise; give more text, {raised}use {files}"

@@ -18,11 +18,12 @@ from firth.datasets.label_ids import encode_labels, label_names
 from firth.datasets.oov_characters import OovCharacters, find_oov_characters
 from firth.datasets.records import Pair
 from firth.datasets.seq2seq_dataset import read_pairs
-from firth.datasets.text_dataset import make_tokenizer, read_text
+from firth.datasets.text_dataset import Part, make_tokenizer, read_text, report
 from firth.datasets.token_cache import Split, tokenise_split
 from firth.tokenizers.tokenizer import Tokenizer
 
 Say = Callable[[str], None]
+_SHOWN_LABELS = 8
 
 
 @dataclass(frozen=True, eq=False)
@@ -108,27 +109,42 @@ def read_plain(config: schema.Neural, ready: Tokenizers, cache: Path, say: Say) 
 def read_examples(config: schema.Neural, ready: Tokenizers, cache: Path, say: Say) -> TrainingData:
     """Task examples as tokenised splits."""
     say(f"reading {', '.join(config.data.text)}")
-    parts = labelled_dataset.read(config.data, config.seed)
+    parts = labelled_dataset.read(config.data, config.seed, say)
     tokenizer = ready.get("text") or make_tokenizer(config.tokenizer, parts["train"].texts)
     say(f"tokenizer: {tokenizer.kind}, {tokenizer.vocab_size:,} tokens")
     names = label_names(parts["train"])
     splits = {name: tokenise(part, tokenizer, names, cache) for name, part in parts.items()}
-    counts = ", ".join(f"{name} {len(part):,}" for name, part in splits.items())
-    say(f"examples: {counts}" + (f"; {len(names):,} labels" if names else ""))
+    _report(parts, splits, config.data, say)
+    if names:
+        shown = ", ".join(names[:_SHOWN_LABELS]) + (", …" if len(names) > _SHOWN_LABELS else "")
+        say(f"{len(names):,} label{'s' * (len(names) != 1)}: {shown}")
     return {"text": tokenizer}, splits
+
+
+def _report(
+    parts: Mapping[str, labelled_dataset.Split], splits: Mapping[str, ExampleSplit], data: Any, say: Say
+) -> None:
+    """Say the size of each split, and one of its examples."""
+    rows = []
+    for name, part in parts.items():
+        tallies = [side.tally for side in (splits[name], getattr(splits[name], "source", None)) if side is not None]
+        tokens, size = (sum(getattr(tally, field) for tally in tallies) for field in ("tokens", "bytes"))
+        example, own = labelled_dataset.describe_with_label(part.examples[0]), bool(getattr(data, name, ()))
+        rows.append(Part(name, len(part.examples), tokens, size, example, own))
+    report(rows, say, "examples")
 
 
 def read_seq2seq(config: schema.Neural, ready: Tokenizers, cache: Path, say: Say) -> TrainingData:
     """Source and target texts as tokenised splits."""
     data = config.data
     say(f"reading {', '.join((*data.source, *data.target) or data.text)}")
-    parts = read_pairs(data, config.seed)
+    parts = read_pairs(data, config.seed, say)
     tokenizers = dict(ready) or _pair_tokenizers(config, parts["train"])
     vocabularies = "; ".join(f"{kind.kind}, {kind.vocab_size:,} tokens" for kind in reversed(tokenizers.values()))
     say(f"tokenizer: {vocabularies}" if len(tokenizers) == 1 else f"tokenizers of source and target: {vocabularies}")
-    say("source and target texts: " + ", ".join(f"{name} {len(part.examples):,}" for name, part in parts.items()))
     with_characters = bool(config.input.character_width or config.head.character_width)
     splits = {name: tokenise_pairs(part, tokenizers, cache, with_characters) for name, part in parts.items()}
+    _report(parts, splits, data, say)
     if truncated := int((splits["train"].lengths > config.batching.length).any(1).sum()):
         say(f"{truncated:,} training pairs are truncated: a text of more than {config.batching.length} tokens")
     return tokenizers, splits

@@ -83,7 +83,7 @@ def _prepare(request: TrainRequest) -> Prepared:
     run, say = request.run, request.progress.say
     config = run.record.config if run.exists else request.config
     say(f"reading {', '.join((*config.data.source, *config.data.target) or config.data.text)}")
-    splits = seq2seq_dataset.read_pairs(config.data, config.seed)
+    splits = seq2seq_dataset.read_pairs(config.data, config.seed, say)
     if run.exists:
         shared.require_same_text(run, splits)
     train = splits["train"]

@@ -62,7 +62,7 @@ def _prepare(request: TrainRequest) -> Prepared:
     resumed = run.exists
     config = run.record.config if resumed else request.config
     say(f"reading {', '.join(config.data.text)}")
-    splits = labelled_dataset.read(config.data, config.seed)
+    splits = labelled_dataset.read(config.data, config.seed, say)
     if resumed:
         shared.require_same_text(run, splits)
     train = splits["train"]

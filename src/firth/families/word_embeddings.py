@@ -12,7 +12,7 @@ import numpy as np
 from firth.config import schema
 from firth.config.core import bounded
 from firth.datasets.sources import open_source
-from firth.datasets.text_dataset import count_documents, documents, make_tokenizer, tokenise_splits
+from firth.datasets.text_dataset import document_sizes, documents, make_tokenizer, tokenise_splits
 from firth.datasets.token_cache import Split, default_cache
 from firth.display import Table
 from firth.embeddings import count_vectors, drift, glove, phrases, word2vec
@@ -33,7 +33,8 @@ from firth.runs.trained_model import TrainedModel, read_options
 from firth.tokenizers.tokenizer import Tokenizer
 from firth.training import pass_loop
 
-MIN_DOCUMENTS = 20  # below which none are held out
+MIN_DOCUMENTS = 20  # below which none are held out, unless there is enough text to cut documents
+MIN_BYTES = 200_000
 MAX_TOKENS_IN_MEMORY = 50_000_000  # up to which co-occurrence counts are kept in memory
 REPORT_WORDS = 12  # whose nearest neighbours the report shows
 MAP_WORDS = 80  # of the report's word map
@@ -108,9 +109,11 @@ def _with_held_out(config: schema.WordEmbeddings, cache: Path, say: Callable[[st
     data = config.data
     if not data.valid_fraction and not data.test_fraction:
         return config
-    if count_documents(open_source(data.text, data, cache / "spool"), cache) >= MIN_DOCUMENTS:
+    sizes = document_sizes(open_source(data.text, data, cache / "spool"), cache)
+    is_cut = data.split_by == "bytes" and int(np.sum(sizes, dtype=np.int64)) >= MIN_BYTES
+    if is_cut or len(sizes) >= MIN_DOCUMENTS:
         return config
-    say(f"fewer than {MIN_DOCUMENTS} documents: none is held out")
+    say(f"fewer than {MIN_DOCUMENTS} documents and less than {MIN_BYTES:,} bytes: no text is held out")
     return replace(config, data=replace(data, valid_fraction=0.0, test_fraction=0.0))
 
 

@@ -191,7 +191,8 @@ class LadderFolder:
             raise FirthError(_DAMAGED, where=path)
         if values.get("format") != FORMAT:
             raise FirthError("written by another firth", where=path, do="choose another --out, or upgrade")
-        return values | {"settings": migrations.rename(values["settings"], migrations.LADDER)}
+        settings = migrations.rename(values["settings"], migrations.LADDER)
+        return values | {"settings": migrations.keep_split(settings)}
 
     def write(self, values: Mapping[str, Any]) -> None:
         """Write ladder.json."""

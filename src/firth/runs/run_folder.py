@@ -23,7 +23,7 @@ from firth.tokenizers.tokenizer import Tokenizer
 if TYPE_CHECKING:
     from firth.display import Table
 
-FORMAT = 2  # of config.json; a newer one is refused, an older one is migrated
+FORMAT = 3  # of config.json; a newer one is refused, an older one is migrated
 _DAMAGED = "the folder was edited or cut short; restore it, or train again"
 
 
@@ -54,6 +54,8 @@ class Record:
                 raise FirthError("written by a newer firth: upgrade with pip install -U firth")
             if values["format"] < 2:
                 values = migrations.rename(values, migrations.RECORD) | {"config": migrations.migrate(values["config"])}
+            if values["format"] < 3:
+                values = {**values, "config": migrations.keep_split(values["config"])}
             record = cls(**{**values, "config": from_dict(System, values["config"])})
         except (ValueError, TypeError, KeyError, AttributeError) as error:
             raise FirthError(f"damaged ({error})", where=where, do=_DAMAGED) from None

@@ -105,7 +105,7 @@ class TimeClock:
         self.config, self.total, self._reserve, self._now = config, seconds, reserve, now
         self._fractions: dict[int, float] = {}  # used before each logged step after the checkpoint: it is repeated
         self._evaluated: set[int] = set()  # the logged steps with an evaluation
-        self._last_logged, self._logged_seconds, self._repeating = 0, 0.0, False
+        self._last_logged, self._ended_at, self._logged_seconds, self._repeating = 0, -1, 0.0, False
         self._began = self._saved = now()
         self._evaluation_seconds = self._last_evaluation = 0.0
 
@@ -118,6 +118,7 @@ class TimeClock:
                 self._last_logged = line["step"]
             if line.get("split") == "valid":
                 self._evaluated.add(line["step"])
+                self._ended_at = line["step"] if "last" in line else -1
                 self._last_evaluation = self._fractions.get(line["step"] - 1, 0.0)
         self._began = self._now() - self._logged_seconds
         self._repeating = step < self._last_logged
@@ -136,7 +137,7 @@ class TimeClock:
 
     def is_over(self, step: int) -> bool:
         """Whether the time is over."""
-        return step >= self._last_logged and self._fraction() >= 1.0
+        return step >= self._last_logged and (step == self._ended_at or self._fraction() >= 1.0)
 
     def evaluation_due(self, step: int) -> bool:
         """Ten times in a run, in a tenth of the time at most; if so configured, after so many steps."""

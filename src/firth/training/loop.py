@@ -194,7 +194,7 @@ class Trainer:
         if last or evaluate:
             began = time.perf_counter()
             with self.ema.averaged_weights() if self.ema is not None else nullcontext():
-                self._evaluate()
+                self._evaluate(last)
             clock.evaluation_done(step, time.perf_counter() - began)
             last = last or self._stop_requested or (patience > 0 and self.state.bad_evaluations >= patience)
         self.state.finished = last
@@ -203,7 +203,7 @@ class Trainer:
         if signal_number and not last:
             raise Interrupted(signal_number, step, self.task.folder)
 
-    def _evaluate(self) -> None:
+    def _evaluate(self, last: bool) -> None:
         """Evaluate on the validation data; save the weights if they are the best so far."""
         task, state = self.task, self.state
         task.system.eval()
@@ -211,6 +211,7 @@ class Trainer:
             evaluation = task.evaluate()
         task.system.train()
         entry = {name: value for name, value in asdict(evaluation).items() if value is not None}
+        entry |= {"last": True} if last else {}
         self._stop_requested = self._record({"split": "valid", **entry}, task.progress.evaluation) is True
         criterion = evaluation.criterion
         better = math.isfinite(criterion) and (state.best_loss is None or criterion < state.best_loss)

@@ -207,3 +207,18 @@ def test_numbers_of_json_are_kept_as_they_are_written(tmp_path_factory, number):
     (row,) = JSONL.read(path)
     assert row.values == (number,) and isinstance(row.values[0], Json)
     assert "\n".join(JSONL.rows([row])) + "\n" == path.read_text()
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "cells"),
+    [
+        ("a.csv", 'text;label\n"one; two";x\nthree, four;y\n', ("one; two", "x")),
+        ("a.csv", "text\tlabel\none\tx\n", ("one", "x")),
+        ("a.tsv", '"text"\t"label"\n"say ""so"""\t"x"\n', ('say "so"', "x")),
+        ("a.tsv", 'text\tlabel\n"open\tx\n', ('"open', "x")),
+        ("a.csv", "text\none; two\nthree\nfour; five; six\n", ("one; two",)),
+    ],
+)
+def test_separators_and_quotes_are_those_of_the_file(tmp_path, name, text, cells):
+    (tmp_path / name).write_text(text)
+    assert next(guess(tmp_path / name).read(tmp_path / name)).values == cells

@@ -38,10 +38,13 @@ class Text:
 
     vocabularies = "shared"
     text: tuple[str, ...] = ("python-docs",)  # built-in names, files, folders, or - for standard input
-    valid: tuple[str, ...] = ()  # files of validation text; without them, a fraction of the documents
-    test: tuple[str, ...] = ()  # files of test text; without them, a fraction of the documents
-    valid_fraction: float = bounded(0.05, least=0.0, most=0.5)  # fraction of the documents for validation
-    test_fraction: float = bounded(0.05, least=0.0, most=0.5)  # fraction of the documents for the test; 0: no test
+    valid: tuple[str, ...] = ()  # files of validation text; without them, a fraction of the text
+    test: tuple[str, ...] = ()  # files of test text; without them, a fraction of the text
+    valid_fraction: float = bounded(0.05, least=0.0, most=0.5)  # fraction of the text for validation
+    test_fraction: float = bounded(0.05, least=0.0, most=0.5)  # fraction of the text for the test; 0: no test
+    split_by: Literal["bytes", "documents"] = "bytes"  # what the fractions are of; bytes: large documents are cut
+    # most bytes of validation and of test text if they are fractions of bytes; 0: no limit
+    max_heldout: int = bounded(2_000_000, least=0)
     # what a document is; auto: each file of a folder, each paragraph of a file
     document: Literal["auto", "file", "paragraph", "line"] = "auto"
     encoding: str = "utf-8"  # character encoding of the files

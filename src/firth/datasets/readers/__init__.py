@@ -120,13 +120,36 @@ def input_paths(format_: Format, path: str | Path) -> str | Path | tuple[Path, .
 
 
 def _with_separator(name: str, path: str | Path) -> Format:
-    """The format with the separator of the first line."""
+    """The format with the separator and the quotes of the first lines."""
     format_ = FORMATS[name]
-    if name in ("csv", "columns"):
-        first = next(numbered_lines.lines(path), (1, ""))[1]
-        if "\t" in first and (name == "columns" or "," not in first):
-            return replace(format_, separator="tab") if name == "columns" else FORMATS["tsv"]
-    return format_
+    if name not in ("csv", "tsv", "columns"):
+        return format_
+    try:
+        sample = [line for _, line in islice(numbered_lines.lines(path), SAMPLE)]
+    except FirthError:
+        if name == "tsv":  # reading it will say the same, where it is wanted
+            return format_
+        raise
+    first = sample[0] if sample else ""
+    if name == "columns":
+        return replace(format_, separator="tab") if "\t" in first else format_
+    if name == "csv" and "," not in first:
+        if "\t" in first:
+            name = "tsv"
+        elif _has_semicolons(sample):
+            return replace(format_, separator="semicolon")
+    return replace(FORMATS["csv"], separator="tab") if name == "tsv" and _all_quoted(sample) else FORMATS[name]
+
+
+def _has_semicolons(sample: list[str]) -> bool:
+    """Whether these are lines of CSV as spreadsheets write it where the comma is a decimal point."""
+    return len(sample) > 1 and len({re.sub(r'"[^"]*"', "", line).count(";") for line in sample} - {0}) == 1
+
+
+def _all_quoted(sample: list[str]) -> bool:
+    """Whether every value between tabs is in quotes."""
+    cells = [cell for line in sample for cell in line.split("\t")]
+    return len(sample) > 1 and all(len(cell) > 1 and cell[0] == cell[-1] == '"' for cell in cells)
 
 
 def _guess_by_content(sample: list[str]) -> str:
