@@ -15,6 +15,8 @@ ROOT = SOURCE.parent.parent
 # Data flows one way: a part imports only parts above it.
 FLOORS = [
     "errors",
+    "arguments",
+    "display",
     "config",
     "types",
     "presets",

@@ -8,11 +8,15 @@ __all__ = [
     "Score",
     "Tokenizer",
     "WordVectors",
+    "__version__",
+    "compare",
+    "evaluate",
     "export_model",
     "import_model",
     "load",
     "load_vectors",
     "plan",
+    "presets",
     "resolve_config",
     "resume",
     "run_ladder",
@@ -20,7 +24,18 @@ __all__ = [
 ]
 
 if TYPE_CHECKING:
-    from firth.api import export_model, import_model, load, plan, resolve_config, resume, train
+    from firth import presets
+    from firth.api import (
+        compare,
+        evaluate,
+        export_model,
+        import_model,
+        load,
+        plan,
+        resolve_config,
+        resume,
+        train,
+    )
     from firth.embeddings.loading import load_vectors
     from firth.embeddings.word_vectors import WordVectors
     from firth.errors import FirthError
@@ -34,11 +49,14 @@ _HOMES = {
     "Score": "firth.metrics.score",
     "Tokenizer": "firth.tokenizers.tokenizer",
     "WordVectors": "firth.embeddings.word_vectors",
+    "compare": "firth.api",
+    "evaluate": "firth.api",
     "export_model": "firth.api",
     "import_model": "firth.api",
     "load": "firth.api",
     "load_vectors": "firth.embeddings.loading",
     "plan": "firth.api",
+    "presets": "firth.presets",  # the module itself, which can be called
     "resolve_config": "firth.api",
     "resume": "firth.api",
     "run_ladder": "firth.ladder.climb",
@@ -51,8 +69,9 @@ def __getattr__(name: str) -> Any:
         raise AttributeError(f"module 'firth' has no attribute {name!r}")
     import importlib
 
-    return getattr(importlib.import_module(_HOMES[name]), name)
+    module = importlib.import_module(_HOMES[name])
+    return module if _HOMES[name] == f"firth.{name}" else getattr(module, name)
 
 
 def __dir__() -> list[str]:
-    return [*__all__, "__version__"]
+    return sorted(__all__)

@@ -1,4 +1,5 @@
-"""The public functions of the package: train, resume, load, import, export, plan. The command line calls them too."""
+"""The public functions of the package: train, resume, load, evaluate, compare, import, export, plan. The command line
+calls them too."""
 
 from __future__ import annotations
 
@@ -7,20 +8,26 @@ from dataclasses import dataclass, replace
 from importlib import import_module
 from pathlib import Path
 from types import MappingProxyType, ModuleType
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Unpack
 
+from firth.arguments import as_path
 from firth.config import core, schema
 from firth.config.short_names import SHORT_NAMES, SYNONYMS
+from firth.config.train_arguments import TrainArguments
 from firth.errors import FirthError, unknown
 from firth.families import FAMILIES
 from firth.presets import preset as find_preset
 from firth.runs.progress import Progress, Style, parse_budget, progress
 from firth.runs.run_folder import Run, free_folder
+from firth.runs.trained_model import TrainedModel
 
 if TYPE_CHECKING:
+    from firth.display import Table
     from firth.families.fasttext_classifier import FastTextClassifier
     from firth.families.word_embeddings import WordVectorModel
+    from firth.metrics.score import Score
     from firth.pipelines.language_model import LanguageModel
+    from firth.runs.summary import Comparison
     from firth.training.planner import Plan
 
     Model = LanguageModel | WordVectorModel | FastTextClassifier
@@ -37,11 +44,13 @@ class NamedConfig:
 
 
 def resolve_config(
-    what: str, settings: Iterable[str] = (), short: Mapping[str, str] = MappingProxyType({})
+    what: str | Path, settings: Iterable[str] = (), short: Mapping[str, str] = MappingProxyType({})
 ) -> NamedConfig:
     """A preset (`lstm-lm`, `lstm-lm:medium`) or a TOML file, overridden by settings, by short and by full name.
 
     With `init-from`, a pre-trained run, the network is that run's; and `what` may be a run instead of a preset."""
+    if not isinstance(what, str):
+        what = str(as_path(what, "preset"))
     if what.endswith(".toml"):
         values = core.read_toml(Path(what))
         if not isinstance(values.get("preset"), str):
@@ -83,13 +92,13 @@ def resolve_config(
 
 
 def train(
-    preset: str,
+    preset: str | Path,
     *,
-    text: str | Iterable[str] | None = None,
+    text: str | Path | Iterable[str] | None = None,
     out: Path | str | None = None,
     settings: Mapping[str, object] | None = None,
     progress: Style | Progress = "quiet",
-    **short: object,
+    **short: Unpack[TrainArguments],
 ) -> Model:
     """Train a preset: on a named text (a file, a folder, a built-in name) or on documents from any iterable.
 
@@ -97,8 +106,10 @@ def train(
     (`{"backbone.width": 256}`). An unfinished run in `out` is continued. `progress` may be an object of yours with the
     methods of `firth.runs.progress.Progress`; training ends early when its `evaluation` returns True.
     """
+    if not isinstance(settings or {}, Mapping):
+        raise FirthError("settings: not a dictionary", do='write {"backbone.width": 256}')
     dotted = [f"{name}={_text(value)}" for name, value in (settings or {}).items()]
-    named = resolve_config(preset, dotted, {name.replace("_", "-"): _text(value) for name, value in short.items()})
+    named = resolve_config(preset, dotted, _by_flag(short))
     if text is not None:
         data = replace(named.config.data, text=_source_names(text))
         named = replace(named, config=replace(named.config, data=data))
@@ -107,7 +118,7 @@ def train(
 
 def train_config(named: NamedConfig, out: Path | str | None = None, style: Style | Progress = "quiet") -> Model:
     """Train a resolved configuration in a folder (the next free one below runs/ by default)."""
-    run = Run(out or free_folder(Path("runs"), named.name.replace(":", "-")))
+    run = Run(free_folder(Path("runs"), named.name.replace(":", "-")) if out in (None, "") else out)
     request = _make_request(named.name, _resolve_paths(named.config), run, style)
     if not run.exists:
         _require_unused(run.path)
@@ -151,13 +162,30 @@ def load(path: Path | str, *, weights: str = "float32", threads: int = 0) -> Mod
     return family(run.record.config).load(run, weights)
 
 
+def evaluate(
+    model: Model | Path | str, text: str | Path | Iterable[Any] | None = None, split: str = "test"
+) -> Table[Score]:
+    """The signed scores of a model or a run folder: on a split of its own text, on a named text, or on documents."""
+    loaded = model if isinstance(model, TrainedModel) else load(_run_path(model))
+    return loaded.evaluate(text, split)
+
+
+def compare(*runs: Model | Run | Path | str) -> Comparison:
+    """Runs side by side, a row each, with notes where their scores cannot be compared."""
+    from firth.runs.summary import Comparison
+
+    if not runs:
+        raise FirthError("no runs to compare", do="give run folders or models: firth.compare(one, other)")
+    return Comparison.of([str(_run_path(run)) for run in runs])
+
+
 def import_model(
     path: Path | str, *, out: Path | str | None = None, say: Callable[[str], None] = lambda _: None
 ) -> Model:
     """Import a model of another program as a run: a network from a Hugging Face folder, n-grams from an ARPA file.
 
     `say` gets notes about the import."""
-    path = Path(path)
+    path = as_path(path)
     if not path.exists():
         raise FirthError("no such file or folder", where=path, do="name a Hugging Face folder or an ARPA file")
     name = path.resolve().name
@@ -180,17 +208,17 @@ def export_model(path: Path | str, *, to: str, out: Path | str, verify: bool = F
     """Export a run for other programs (`arpa`, `huggingface`, `huggingface:roberta`); returns a summary.
 
     With `verify` the export is read back and compared."""
-    run = Run.open(path)
+    run, out = Run.open(path), as_path(out, "out")
     if isinstance(run.record.config, schema.Neural):
         from firth.families.huggingface import export
 
-        return export(run, to, Path(out), verify=verify)
+        return export(run, to, out, verify=verify)
     model = load(path)
     if verify or not hasattr(model, "export"):
         what = "cannot be read back to compare" if verify else "cannot be exported yet"
         raise FirthError(f"{run.record.preset} {what}", where=path, do="networks and n-gram models can be exported")
     model.export(to, out)
-    return f"{out}: {Path(out).stat().st_size:,} bytes"
+    return f"{out}: {out.stat().st_size:,} bytes"
 
 
 def plan(named: NamedConfig, in_bf16: bool = True) -> Plan:
@@ -198,6 +226,8 @@ def plan(named: NamedConfig, in_bf16: bool = True) -> Plan:
     With `in_bf16` also those in mixed precision, where the CPU has bf16 instructions."""
     from firth.training.device import has_bf16
 
+    if not isinstance(named, NamedConfig):
+        raise FirthError("not a resolved configuration", do='firth.plan(firth.resolve_config("lstm-lm", settings))')
     request = _make_request(named.name, _resolve_paths(named.config), Run(""), "quiet")
     estimated = family(named.config).estimate(request)
     if not in_bf16 or named.config.train.precision == "bf16" or not has_bf16():
@@ -244,6 +274,22 @@ def _source_names(text: str | Path | Iterable[str]) -> tuple[str, ...]:
     from firth.datasets.token_cache import default_cache
 
     return (str(text),) if isinstance(text, (str, Path)) else (keep_documents(text, default_cache() / "spool"),)
+
+
+def _run_path(run: Any) -> Path:
+    """The folder of a run, given as one, as its model or as a path."""
+    run = getattr(run, "run", run)
+    return as_path(getattr(run, "path", run), "run")
+
+
+def _by_flag(short: Mapping[str, object]) -> dict[str, str]:
+    """Arguments as flags, their values as text; None is as if it were left out."""
+    known = {name.replace("-", "_"): name for name in SHORT_NAMES}
+    synonyms = {name.replace("-", "_"): target.replace("-", "_") for name, target in SYNONYMS.items()}
+    for name in short:
+        if name not in known:
+            raise unknown("argument", name, [*known, "out", "settings", "progress"], synonyms=synonyms)
+    return {known[name]: _text(value) for name, value in short.items() if value is not None}
 
 
 def _override_pretrained(pretrained: schema.Neural, overrides: Iterable[str], where: str) -> schema.Neural:

@@ -80,7 +80,7 @@ def test_given_examples_are_scored(model, tmp_path):
 def test_several_labels_one_by_one(tmp_path):
     text = [f"__label__long {line}" if "film" in line else line for line in lines()]
     model = trained(tmp_path / "run", text, settings={"method.loss": "one-vs-all"})
-    labels = {label for label, _ in model.predict("the film was lovely", count=9, threshold=0.5)[0]}
+    labels = {label for label, _ in model.predict("the film was lovely", count=9, threshold=0.5)}
     assert labels == {"long", "good"}
     scores = {score["name"]: score for score in model.run.scores() if "split:test" in score["signature"]}
     assert scores["precision@1"]["value"] == 1.0 and scores["macro_f1"]["value"] > 0.95
@@ -141,7 +141,7 @@ def test_fasttext_loads_what_it_exports(model, tmp_path):
     model.export(tmp_path / "model.bin")
     theirs = fasttext.load_model(str(tmp_path / "model.bin"))
     for text in ("the film was lovely !", "boring plot", "never heard of it !"):
-        labels = dict(model.predict(text, count=2)[0])
+        labels = dict(model.predict(text, count=2))
         expected = theirs.f.predict(f"{text}\n", 2, 0.0, "strict")
         assert {label: pytest.approx(value, abs=1e-4) for label, value in labels.items()} == {
             label.removeprefix("__label__"): value for value, label in expected
@@ -189,14 +189,14 @@ def test_rare_and_unknown_words_have_word_ngrams_and_character_ngrams(tmp_path):
     settings = {"method.word_ngrams": 2, "method.min_n": 2, "method.max_n": 3, "tokenizer.min_count": 30}
     model = trained(tmp_path / "run", settings=settings)
     assert "boring" in model.vectors and "xyzzy" not in model.vectors.words
-    assert model.predict("borings")[0][0][0] == "bad"  # by its character n-grams
+    assert model.predict("borings")[0][0] == "bad"  # by its character n-grams
 
 
 @pytest.mark.parametrize("tokenizer", ["byte-bpe", "char", "wordpiece"])
 def test_other_tokens_than_words(tokenizer, tmp_path):
     settings = {"tokenizer.model": tokenizer, "tokenizer.vocabulary_size": 400, "method.word_ngrams": 3}
     model = trained(tmp_path / "run", settings=settings)
-    assert model.predict("the film was awful ß")[0][0][0] == "bad"
+    assert model.predict("the film was awful ß")[0][0] == "bad"
 
 
 @pytest.mark.parametrize(

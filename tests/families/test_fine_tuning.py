@@ -65,7 +65,7 @@ def test_it_learns_and_has_good_scores(model):
     scores = {score["name"]: score["value"] for score in model.run.scores()}
     assert scores["accuracy"] >= 0.9 and scores["macro_f1"] >= 0.9
     assert model.labels == ("good", "bad") and "film" in (model.run.path / "report.html").read_text()
-    assert model.probabilities(["a film"]).sum() == pytest.approx(1.0, abs=1e-5)
+    assert model.predict_proba(["a film"]).sum() == pytest.approx(1.0, abs=1e-5)
 
 
 def test_loading_gives_the_same_model_and_the_same_scores(model):
@@ -117,7 +117,8 @@ def test_pairs_have_labels_too(folder):
     text = table(folder / "pairs.tsv", rows, "premise", "hypothesis", "label")
     model = trained(folder / "pairs", text, budget="5 steps")
     assert model.texts_per_example == 2 and model.labels == ("no", "yes")
-    one, other = model.probabilities([("the red cat", "a blue cat"), ("a blue cat", "the red cat")])
+    one, other = model.predict_proba([("the red cat", "a blue cat"), ("a blue cat", "the red cat")])
+    assert np.allclose(model.predict_proba(("the red cat", "a blue cat")), one, atol=1e-5)  # a tuple is one pair
     assert not np.allclose(one, other)  # segments and positions tell which comes first
     label = model.answer("the red cat\ta blue cat", {})["labels"][0]
     assert label[1] == pytest.approx(float(one.max()), abs=1e-5)

@@ -35,11 +35,11 @@ def test_the_tiny_size_learns_shapes(learned):
 
 def test_predictions_do_not_depend_on_the_batch(learned):
     images = [image.pixels for image, _ in zip(open_set("world-images", "test"), range(70), strict=False)]
-    together = learned.probabilities(images)
+    together = learned.predict_proba(images)
     assert together.shape == (70, 6) and abs(together.sum(1) - 1).max() < 1e-5
-    alone = np.concatenate([learned.probabilities([one]) for one in images[:3]])
+    alone = np.concatenate([learned.predict_proba([one]) for one in images[:3]])
     np.testing.assert_allclose(alone, together[:3], atol=1e-6)
-    assert learned.probabilities([]).shape == (0, 6)
+    assert learned.predict_proba([]).shape == (0, 6)
 
 
 def test_an_image_file_has_a_label(learned, tmp_path):
@@ -55,7 +55,7 @@ def test_an_image_file_has_a_label(learned, tmp_path):
 def test_loading_gives_the_same_and_a_folder_can_be_scored(learned, tmp_path):
     again = firth.load(learned.run.path)
     images = [image for image, _ in zip(open_set("world-images", "valid"), range(9), strict=False)]
-    mine, its = (model.probabilities([image.pixels for image in images]) for model in (again, learned))
+    mine, its = (model.predict_proba([image.pixels for image in images]) for model in (again, learned))
     assert (mine == its).all()
     for number, image in enumerate(images):
         (tmp_path / image.label).mkdir(exist_ok=True)
@@ -107,7 +107,7 @@ def test_another_run_is_initialised_from_it_and_keeps_its_labels(images, tmp_pat
     model = api.train_config(api.resolve_config("vit:tiny", settings, short), tmp_path / "on")
     paths = [str(path) for path in sorted(images.rglob("*.ppm"))]
     assert first.labels == model.labels and {*model.labels} == {"a", "b"}
-    np.testing.assert_allclose(model.probabilities(paths), first.probabilities(paths), atol=1e-5)
+    np.testing.assert_allclose(model.predict_proba(paths), first.predict_proba(paths), atol=1e-5)
 
 
 @pytest.mark.parametrize("what", ["classifier:tiny", "bert:tiny"])
@@ -126,8 +126,8 @@ def test_what_is_no_image_is_refused(learned, tmp_path):
     for path, message in ((tmp_path / "a.png", "a.png"), (tmp_path / "b.png", "b.png"), ("", "no such file")):
         with pytest.raises(FirthError, match=message):
             learned.answer(str(path), {})
-    with pytest.raises(FirthError, match="put it into a list"):
-        learned.predict("a.png")
+    with pytest.raises(FirthError, match="images: a value of type int"):
+        learned.predict(3)
     with pytest.raises(FirthError, match=r"shape \(4, 4, 3\) and type float64"):
         learned.predict([np.zeros((4, 4, 3))])
     with pytest.raises(FirthError, match="has no setting 'vocab-size'"):

@@ -151,7 +151,7 @@ def test_a_trained_classifier_goes_out_with_its_labels(preset, family, settings,
     texts = ["w1 fine", "poor w3 w2 w6", "w4"]
     with torch.no_grad():
         his = theirs(**read(texts, padding=True, return_tensors="pt")).logits.softmax(-1)
-    np.testing.assert_allclose(model.probabilities(texts), his.numpy(), atol=1e-5)
+    np.testing.assert_allclose(model.predict_proba(texts), his.numpy(), atol=1e-5)
     assert tuple(theirs.config.id2label.values()) == model.labels
 
 
@@ -177,10 +177,10 @@ def test_a_trained_vit_goes_out(tmp_path):
         values = torch.from_numpy(pixels).permute(2, 0, 1)[None] * ready["rescale_factor"]
         mean, deviation = (torch.tensor(ready[name])[:, None, None] for name in ("image_mean", "image_std"))
         his = theirs(pixel_values=(values - mean) / deviation).logits.softmax(-1)
-    np.testing.assert_allclose(model.probabilities([pixels]), his.numpy(), atol=1e-5)
+    np.testing.assert_allclose(model.predict_proba([pixels]), his.numpy(), atol=1e-5)
     back = api.import_model(tmp_path / "out", out=tmp_path / "back")
     assert back.config.input.mean == (0.4, 0.5, 0.6) and back.labels == model.labels
-    np.testing.assert_allclose(back.probabilities([pixels]), model.probabilities([pixels]), atol=1e-6)
+    np.testing.assert_allclose(back.predict_proba([pixels]), model.predict_proba([pixels]), atol=1e-6)
     with pytest.raises(FirthError, match="no examples of its own"):
         back.evaluate()
 

@@ -109,9 +109,12 @@ def test_what_it_cannot_do_is_refused(model, text, options, message):
         model.answer(text, options)
 
 
-def test_one_text_is_no_list(model):
-    with pytest.raises(FirthError, match="put it into a list"):
-        model.generate("7 and 8")
+def test_one_text_has_the_answer_of_a_list_of_it(model):
+    for method in (model.generate, model.generate_with_scores):
+        assert [method("7 and 8")] == method(["7 and 8"])
+    assert [model.fill("7 and [MASK]")] == model.fill(["7 and [MASK]"])
+    with pytest.raises(FirthError, match="texts: None"):
+        model.generate(None)
 
 
 def test_masks_are_sentinels_where_the_spans_are_generated(tmp_path_factory):

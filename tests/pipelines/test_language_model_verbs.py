@@ -2,6 +2,7 @@
 
 import math
 from functools import cache
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -68,12 +69,27 @@ def test_the_empty_text_can_end_and_always_begins(model):
     assert model.score([]) == []
 
 
-def test_one_text_instead_of_several_is_refused(model):
-    for method in (model.score, model.token_scores):
-        with pytest.raises(
-            FirthError, match=r"one text, where a list is scored; put it into a list: score\(\[text\]\)"
-        ):
-            method("3 and 4")
+def test_one_text_has_the_answer_of_a_list_of_it(model):
+    assert isinstance(model.score("3 and 4"), float)
+    assert [model.score("3 and 4")] == model.score(["3 and 4"])
+    assert np.array_equal(model.token_scores("3 and 4"), model.token_scores(["3 and 4"])[0])
+
+
+def test_several_prompts_are_continued_as_each_alone(model):
+    prompts = ["3 and", "4"]
+    assert model.generate(prompts, max_length=3, count=2) == [
+        model.generate(prompt, max_length=3, count=2) for prompt in prompts
+    ]
+
+
+@pytest.mark.parametrize("wrong", [None, 3, [None], [3], Path("file.txt"), b"text"])
+def test_what_is_no_text_is_refused(model, wrong):
+    for method in (model.score, model.token_scores, model.generate, model.next_tokens, model.complete):
+        with pytest.raises(FirthError, match="text"):
+            method(wrong)
+    if not isinstance(wrong, Path) and wrong is not None:
+        with pytest.raises(FirthError):
+            model.perplexity(wrong)
 
 
 def test_out_of_vocabulary_text_is_scored_and_its_bytes_cost_extra(model):

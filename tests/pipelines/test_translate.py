@@ -132,8 +132,9 @@ def test_constraints_hold(model):
     assert "due" not in model.translate(["one two three"], beam=3, bad_words=("due",))[0].split()
     with pytest.raises(FirthError, match="'zanzibar' is not in the vocabulary"):
         model.translate(["one"], beam=3, force_words=("zanzibar",))
-    with pytest.raises(FirthError, match="one text, where a list is translated"):
-        model.translate("one two")
+    assert [model.translate("one two")] == model.translate(["one two"])
+    with pytest.raises(FirthError, match="texts: a value of type int"):
+        model.translate(12)
 
 
 def test_attention_and_search_tree_are_plotted(model, tmp_path):

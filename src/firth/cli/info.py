@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import shutil
-import textwrap
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
@@ -12,8 +10,7 @@ from firth.cli.console import print_json, print_table
 from firth.cli.options import JSON, RUN
 
 if TYPE_CHECKING:
-    from firth.config.schema import System
-    from firth.presets import Preset
+    from firth.presets.preset_table import PresetEntry
 
 
 def presets(
@@ -25,57 +22,23 @@ def presets(
     """List the presets, or print one as a TOML recipe."""
     from firth.config import to_dict
     from firth.config.toml import to_toml
-    from firth.presets import PRESETS, preset
+    from firth.presets import preset
+    from firth.presets.preset_table import preset_table
 
     if name:
         values = {"preset": name, **to_dict(preset(name))}
         print_json(values) if as_json else print(to_toml(values), end="")
         return
-    rows = [_describe(key, entry) for key, entry in PRESETS.items()]
-    if as_json:
-        print_json(rows)
-        return
-    for row in rows:
-        sizes = " · ".join(_format_size(size, row["default"]) for size in row["sizes"])
-        print(row["preset"])
-        for line in (row["model"], f"{row['paper']} · data: {row['data']}", f"sizes: {sizes}"):
-            text = textwrap.fill(line, _width(), initial_indent="    ", subsequent_indent="      ")
-            print(text.replace("\N{NO-BREAK SPACE}", " "))
-    print("\n* default size; firth train PRESET:SIZE trains another; firth presets PRESET prints its settings")
+    table = preset_table()
+    print_json([_describe(entry) for entry in table]) if as_json else print(table)
 
 
-def _describe(name: str, preset: Preset) -> dict[str, Any]:
-    from firth.presets.parameter_counts import PARAMETERS
-
+def _describe(entry: PresetEntry) -> dict[str, Any]:
     sizes = [
-        {"size": size, "parameters": PARAMETERS.get(f"{name}:{size}"), "budget": _budget(config)}
-        for size, config in preset.sizes.items()
+        {"size": size, "parameters": entry.parameters[size], "budget": entry.budgets[size]} for size in entry.sizes
     ]
-    return {"preset": name, "model": preset.summary, "paper": preset.paper, "data": preset.takes,
-            "default": preset.default, "sizes": sizes}  # fmt: skip
-
-
-def _budget(config: System) -> str:
-    """The default training time, or the number of epochs."""
-    train = getattr(config, "train", None)
-    return "" if train is None else getattr(train, "budget", "") or f"{train.epochs} epochs"
-
-
-def _format_size(size: dict[str, Any], default: str) -> str:
-    count = "" if size["parameters"] is None else _format_count(size["parameters"])
-    details = ", ".join(filter(None, (count, size["budget"])))
-    text = f"{size['size']}{'*' * (size['size'] == default)}{f' ({details})' if details else ''}"
-    return text.replace(" ", "\N{NO-BREAK SPACE}")  # a size stays on one line
-
-
-def _format_count(count: int) -> str:
-    """Three digits, in millions or billions."""
-    number, unit = (count / 1e9, "B") if count >= 1e9 else (count / 1e6, "M")
-    return f"{number:.3g} {unit}"
-
-
-def _width() -> int:
-    return min(100, shutil.get_terminal_size().columns - 1)
+    return {"preset": entry.name, "model": entry.summary, "paper": entry.paper, "data": entry.data,
+            "default": entry.default, "sizes": sizes}  # fmt: skip
 
 
 def info(run: RUN, as_json: JSON = False) -> None:

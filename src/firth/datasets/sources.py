@@ -100,6 +100,9 @@ def _resolve(name: str, folder: Path) -> str:
 
 def keep_documents(documents: Iterable[str], folder: Path) -> str:
     """A name by which `open_source` finds documents from Python, which are spooled to `folder`."""
+    if not isinstance(documents, Iterable) or isinstance(documents, (str, bytes)):
+        what = f"text: {type(documents).__name__}, neither a name nor documents"
+        raise FirthError(what, do="give a file, a folder, a built-in name, or an iterable of strings")
     return f"{SPOOL_PREFIX}{spool.write_documents(documents, folder)}"
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
+from firth.arguments import as_path
 from firth.config.migrations import KINDS
 from firth.embeddings import formats
 from firth.embeddings.fasttext_model import Classifier
@@ -17,7 +18,7 @@ _GIVE = "give a file of word vectors, a run of word vectors, or a folder for Ten
 
 def load_vectors(path: str | Path) -> WordVectors:
     """The word vectors of a file of any format, or of a run folder of a word-embedding or fastText model."""
-    path = Path(path)
+    path = as_path(path)
     if path.is_dir() and (path / "config.json").is_file():
         return _of_run(path)
     if path.is_dir() and not (path / "vectors.tsv").is_file():

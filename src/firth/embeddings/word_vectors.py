@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import cached_property
+from itertools import islice
 from pathlib import Path
-from typing import TYPE_CHECKING, Literal, NamedTuple
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 import numpy as np
 
+from firth.arguments import as_list, as_path, as_text
+from firth.display import html_facts
 from firth.embeddings import nearest_neighbours
 from firth.embeddings.word_table import WordTable
 from firth.errors import FirthError, unknown
@@ -60,8 +63,31 @@ class WordVectors:
 
     @property
     def width(self) -> int:
-        """The dimension of the vectors (gensim's vector_size)."""
+        """The dimension of the vectors."""
         return self.vectors.shape[1]
+
+    vector_size = width  # as gensim calls it
+
+    @property
+    def index_to_key(self) -> list[str]:
+        """The words in the order of the rows, as gensim calls them."""
+        return list(self.words)
+
+    @cached_property
+    def key_to_index(self) -> dict[str, int]:
+        """The row of each word, as gensim calls it."""
+        return {word: row for row, word in enumerate(self.words)}
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self.words)
+
+    def __getitem__(self, words: str | Iterable[str]) -> np.ndarray:
+        """The vector of a word (width,); of a list of words their vectors (words, width)."""
+        return self.vector(words) if isinstance(words, str) else self.matrix(as_list(words, "words"))
+
+    def __array__(self, dtype: Any = None, copy: bool | None = None) -> np.ndarray:
+        """The matrix of all vectors (words, width), for `numpy.asarray`."""
+        return np.array(self.vectors, dtype) if copy else np.asarray(self.vectors, dtype)
 
     def __len__(self) -> int:
         return len(self.words)
@@ -72,16 +98,20 @@ class WordVectors:
     def __repr__(self) -> str:
         return f"WordVectors({len(self)} words, width {self.width})"
 
+    def _repr_html_(self) -> str:
+        first = list(islice(self.words, 10))
+        return html_facts("WordVectors", {"words": len(self), "width": self.width, "first words": first})
+
     def index(self, word: str) -> int:
         """The word's row; for an out-of-vocabulary word an error that suggests similar spellings."""
-        index = self.words.find(word)
+        index = self.words.find(as_text(word, "word"))
         if index < 0:
             raise self._oov_error(word)
         return index
 
     def vector(self, word: str) -> np.ndarray:
         """float32 (width,): the word's vector; that of an out-of-vocabulary word is composed of its subwords."""
-        index = self.words.find(word)
+        index = self.words.find(as_text(word, "word"))
         if index >= 0:
             return np.asarray(self.vectors[index])
         if self.subwords is None or not len(self.subwords.bucket_ids(word)):
@@ -165,7 +195,7 @@ class WordVectors:
 
     def doesnt_match(self, words: Sequence[str]) -> str:
         """The odd one out: the word farthest from the mean of all."""
-        words = list(words)
+        words = as_list(words, "words")
         if len(words) < 2:
             raise FirthError("no odd one out among fewer than two words", do="give more words")
         rows = self._unit_queries(words)
@@ -177,7 +207,7 @@ class WordVectors:
 
     def _unit_queries(self, words: Sequence[str | np.ndarray]) -> np.ndarray:
         """The unit vectors (words, width) of words or vectors, in float64; NaN in one is an error."""
-        vectors = [self.vector(word) if isinstance(word, str) else np.asarray(word, np.float32) for word in words]
+        vectors = [np.asarray(word, np.float32) if _is_vector(word) else self.vector(word) for word in words]
         for word, vector in zip(words, vectors, strict=True):
             if vector.shape != (self.width,):
                 raise FirthError(f"a vector of shape {vector.shape}, not ({self.width},)")
@@ -255,7 +285,7 @@ class WordVectors:
         """Read a file; its format is detected from its content."""
         from firth.embeddings import formats
 
-        return formats.read(path)
+        return formats.read(as_path(path))
 
 
 def _cos_add(vectors: WordVectors, positive: np.ndarray, negative: np.ndarray, rows: np.ndarray | int | None):
@@ -322,4 +352,9 @@ def _sum(positive: np.ndarray, negative: np.ndarray) -> np.ndarray:
 def _as_list(words: str | np.ndarray | Sequence[str | np.ndarray]) -> list[str | np.ndarray]:
     if isinstance(words, str) or (isinstance(words, np.ndarray) and words.ndim == 1 and words.dtype.kind == "f"):
         return [words]
-    return list(words)
+    return as_list(words, "words")
+
+
+def _is_vector(value: Any) -> bool:
+    """Whether a query is a vector rather than a word: an array of numbers."""
+    return isinstance(value, (np.ndarray, list, tuple)) and np.asarray(value).dtype.kind in "fiu"

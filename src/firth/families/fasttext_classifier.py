@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+
+from firth.arguments import batched
 from firth.config import schema
 from firth.datasets import labelled_dataset
 from firth.datasets.text_dataset import make_tokenizer
+from firth.display import Table
 from firth.embeddings import fasttext_supervised
 from firth.embeddings.fasttext_features import FeatureOptions, build_features, build_vocabulary, word_splitter
 from firth.embeddings.fasttext_model import Classifier
@@ -147,11 +151,15 @@ class FastTextClassifier(BaseClassifier):
         """Its word vectors."""
         return self.classifier.vectors()
 
-    def predict(
-        self, texts: str | Sequence[str], count: int = 1, threshold: float = 0.0
-    ) -> list[list[tuple[str, float]]]:
-        """The `count` most probable labels of each text with their probabilities, none below the threshold."""
-        return self.classifier.predict(texts, count, threshold)
+    def predict(self, texts: str | Iterable[str], count: int = 1, threshold: float = 0.0) -> Any:
+        """The `count` most probable labels of a text with their probabilities, none below the threshold; of a list of
+        texts, a list of these."""
+        return batched(texts, lambda texts: self.classifier.predict(texts, count, threshold))
+
+    def predict_proba(self, texts: str | Iterable[str]) -> np.ndarray:
+        """The probability of every label for a text (labels,) or for each of a list (texts, labels), in the order of
+        `labels`; independent probabilities with the one-vs-all loss."""
+        return batched(texts, self.classifier.probabilities)
 
     def export(self, path: str | Path) -> None:
         """Write a .bin that fastText loads; it splits words at blanks only, so give it texts split by the tokenizer."""
@@ -165,7 +173,7 @@ class FastTextClassifier(BaseClassifier):
         predictions = self.predict(split.texts, len(self.labels), THRESHOLD)
         predicted = [[label for label, _ in labels] for labels in predictions]
         signed = self.signed(split, f"from/{THRESHOLD}")
-        return [*scores[:-1], Score("macro_f1", classification.macro_f1(split.labels, predicted), signed)]
+        return Table([*scores[:-1], Score("macro_f1", classification.macro_f1(split.labels, predicted), signed)])
 
 
 def load(run: Run) -> FastTextClassifier:

@@ -14,6 +14,7 @@ from firth.config.core import bounded
 from firth.datasets.sources import open_source
 from firth.datasets.text_dataset import document_sizes, documents, make_tokenizer, tokenise_splits
 from firth.datasets.token_cache import Split, default_cache
+from firth.display import Table
 from firth.embeddings import count_vectors, drift, glove, phrases, word2vec
 from firth.embeddings import training_text as texts
 from firth.embeddings.formats import safetensors_store
@@ -232,11 +233,11 @@ class WordVectorModel(TrainedModel):
         part = self._split(split, cache or default_cache())
         loss = self._loss(part)
         if loss is None or not loss.count:
-            return []
+            return Table()
         method = self.config.method
         fields = {"tok": f"{self.tokenizer.kind}/{self.tokenizer.hash[:8]}", "method": method.kind}
         fields |= {"ctx": f"window/{method.window}", "split": part.name, "data": part.key[:8]}
-        return [Score("loss", loss.mean, signature(fields))]
+        return Table([Score("loss", loss.mean, signature(fields))])
 
     def _loss(self, part: Split) -> Loss | None:
         """The loss of these vectors as in training; exact, where the file holds the context vectors."""

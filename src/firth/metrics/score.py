@@ -7,6 +7,7 @@ from dataclasses import asdict, dataclass
 from typing import Any
 
 import firth
+from firth.display import html_table
 
 
 @dataclass(frozen=True)
@@ -16,6 +17,13 @@ class Score:
     name: str
     value: float | None
     signature: str
+
+    def __str__(self) -> str:
+        value = "n/a" if self.value is None else f"{self.value:.4f}"
+        return f"{self.name} {value}  [{self.signature}]"
+
+    def _repr_html_(self) -> str:
+        return html_table([self.to_dict()])
 
     def to_dict(self) -> dict[str, Any]:
         """As JSON values."""

@@ -10,17 +10,19 @@ from typing import Any
 import numpy as np
 
 from firth import alignment
+from firth.arguments import as_text
 from firth.config import schema
 from firth.config.core import bounded
 from firth.datasets import gold_alignments, labelled_dataset, seq2seq_dataset
 from firth.datasets.records import Pair
+from firth.display import Table
 from firth.errors import FirthError
 from firth.metrics import alignment_error_rate as metrics
 from firth.metrics.perplexity import perplexity
 from firth.metrics.score import Score, signature
-from firth.pipelines.label_predictions import run_examples
+from firth.pipelines.label_predictions import checked_examples, run_examples
 from firth.runs.run_folder import Run
-from firth.runs.trained_model import TrainedModel, read_options
+from firth.runs.trained_model import TrainedModel, given_text, read_options
 from firth.tokenizers.tokenizer import Tokenizer
 from firth.training import pass_loop
 
@@ -66,7 +68,7 @@ class WordAligner(TrainedModel):
 
     def translations(self, word: str, count: int = 10, backward: bool = False) -> list[tuple[str, float]]:
         """The most probable translations of a left word (backward: of a right word); none for an unknown word."""
-        ids = self.tokenizer.encode(word)
+        ids = self.tokenizer.encode(as_text(word, "word"))
         if len(ids) != 1:
             raise FirthError(f"{word!r} is {len(ids)} words", do="give one word at a time")
         targets, probabilities = (self.model.backward if backward else self.model.forward).table.row(ids[0])
@@ -88,8 +90,10 @@ class WordAligner(TrainedModel):
         Alignment error rate, precision and recall where gold links are known."""
         if text is None:
             return self.scores(run_examples(self, split, seq2seq_dataset.read_pairs))
+        text = given_text(text)
         examples = labelled_dataset.read_named(text, self.config.data) if isinstance(text, str) else text
-        return self.scores(labelled_dataset.make_split("given", seq2seq_dataset.to_source_target(list(examples))))
+        pairs = seq2seq_dataset.to_source_target(checked_examples(examples, Pair))
+        return self.scores(labelled_dataset.make_split("given", pairs))
 
     def scores(self, split: labelled_dataset.Split) -> list[Score]:
         """Perplexity of both directions, alignment error rate where gold links are known, and fertility."""
@@ -105,7 +109,7 @@ class WordAligner(TrainedModel):
         values |= self._gold_scores(links, split)
         values |= _fertility_scores(metrics.fertility(links, [_lengths(*pair) for pair in pairs]))
         signed = self._signature(split)
-        return [Score(name, value, signed) for name, value in values.items()]
+        return Table(Score(name, value, signed) for name, value in values.items())
 
     def _gold_scores(self, links: list[list[Link]], split: labelled_dataset.Split) -> dict[str, float | None]:
         sure, possible = gold_alignments.gold_links(self.config, split.name, split.examples)

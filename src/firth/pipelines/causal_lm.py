@@ -33,6 +33,11 @@ class CausalLMModel(LanguageModel):
         super().__init__(run, tokenizer, engine, engine.context)
         self._engine: NeuralEngine = engine
 
+    @property
+    def system(self) -> System:
+        """The network."""
+        return self._engine.system
+
     def set_memory_length(self, tokens: int) -> None:
         """Set the memory length: tokens before each segment that are attended to (models with segment recurrence)."""
         backbone = self._engine.system.backbone

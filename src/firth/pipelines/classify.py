@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -11,6 +11,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
+from firth.arguments import as_list, as_texts
 from firth.config import schema
 from firth.datasets import labelled_dataset
 from firth.datasets.collators.batches import context_label
@@ -20,7 +21,7 @@ from firth.errors import FirthError
 from firth.metrics.score import signature
 from firth.models.build import System
 from firth.pipelines.encode_texts import build_inputs, encode_texts
-from firth.pipelines.label_predictions import BaseClassifier, LabelPredictions, run_examples
+from firth.pipelines.label_predictions import BaseClassifier, run_examples
 from firth.runs.run_folder import Run
 from firth.tokenizers.tokenizer import Tokenizer
 from firth.training.loop import autocast
@@ -49,18 +50,6 @@ class NeuralClassifier(BaseClassifier):
     def labels(self) -> tuple[str, ...]:
         """All classes, from frequent to rare."""
         return tuple(self.run.record.data["labels"])
-
-    def predict(self, texts: Sequence[Any], count: int = 1, threshold: float = 0.0) -> LabelPredictions:
-        """The `count` most probable labels of each text, sentence pair or image with their probabilities."""
-        probabilities = self.probabilities(texts)
-        best = np.argsort(-probabilities, axis=1, kind="stable")[:, :count]
-        labels = self.labels
-        rows = zip(best.tolist(), probabilities, strict=True)
-        return [[(labels[n], float(row[n])) for n in numbers if row[n] >= threshold] for numbers, row in rows]
-
-    @abstractmethod
-    def probabilities(self, texts: Sequence[Any]) -> np.ndarray:
-        """The probability of every label for each input (inputs, labels)."""
 
     def class_probabilities(self, encoded: Encoded) -> Tensor:
         """The head's softmax over the labels (batch, labels)."""
@@ -99,13 +88,20 @@ class TextClassifier(NeuralClassifier):
         """Texts per example: 1, or 2 of a sentence pair; 0: either (an imported model)."""
         return int(self.run.record.data["parts"])
 
-    def probabilities(self, texts: Sequence[str] | Sequence[tuple[str, str]]) -> np.ndarray:
-        """The probability of every label for each text or sentence pair (texts, labels)."""
-        if isinstance(texts, str):
-            raise FirthError("one text, where a list is classified", do="put it into a list: predict([text])")
-        if not len(texts):
+    def is_single(self, texts: Any) -> bool:
+        """Whether this is one text or one sentence pair (a tuple of two strings)."""
+        is_pair = isinstance(texts, tuple) and self.texts_per_example == 2 and len(texts) == 2
+        return isinstance(texts, str) or (is_pair and all(isinstance(text, str) for text in texts))
+
+    def predict_proba(self, texts: str | Iterable[str] | Iterable[tuple[str, str]]) -> np.ndarray:
+        """The probability of every label for a text or sentence pair (labels,) or for each of a list (texts, labels),
+        in the order of `labels`."""
+        if self.is_single(texts):
+            return self.predict_proba([texts])[0]
+        texts = as_list(texts)
+        if not texts:
             return np.zeros((0, len(self.labels)), np.float32)
-        sides = [(text,) if isinstance(text, str) else tuple(text) for text in texts]
+        sides = [(text,) if isinstance(text, str) else tuple(as_texts(text)) for text in texts]
         allowed = (self.texts_per_example,) if self.texts_per_example else (1, 2)
         if any(len(each) not in allowed for each in sides):
             pairs = self.texts_per_example == 2
@@ -134,11 +130,17 @@ class TextClassifier(NeuralClassifier):
 class ImageClassifier(NeuralClassifier):
     """A trained image classifier."""
 
+    def is_single(self, texts: Any) -> bool:
+        """Whether this is one image: a file, or an array of a single one."""
+        return isinstance(texts, (str, Path)) or (isinstance(texts, np.ndarray) and 2 <= texts.ndim <= 3)
+
     @torch.no_grad()
-    def probabilities(self, texts: Sequence[np.ndarray | str | Path]) -> np.ndarray:
-        """The probability of every label for each image (images, labels): files, or uint8 arrays (y, x, channels)."""
-        if isinstance(texts, (str, Path)):
-            raise FirthError("one image, where a list is classified", do="put it into a list: predict([image])")
+    def predict_proba(self, texts: np.ndarray | str | Path | Sequence[np.ndarray | str | Path]) -> np.ndarray:
+        """The probability of every label for an image (labels,) or for each of a list (images, labels): files, or
+        uint8 arrays (y, x, channels)."""
+        if self.is_single(texts):
+            return self.predict_proba([texts])[0]
+        texts = as_list(texts, "images")
         probabilities = [np.zeros((0, len(self.labels)), np.float32)]
         for start in range(0, len(texts), IMAGES_PER_BATCH):
             pixels = np.stack([self._load_image(image) for image in texts[start : start + IMAGES_PER_BATCH]])

@@ -7,6 +7,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from firth.arguments import batched
 from firth.errors import FirthError
 from firth.metrics.score import Score
 from firth.pipelines.seq2seq import Seq2SeqModel, Seq2SeqOptions, SourceSequence
@@ -38,18 +39,21 @@ class DenoisingModel(Seq2SeqModel):
 
     # --- generation -------------------------------------------------------------------------------------------
 
-    def generate(self, texts: Sequence[str], **options: Any) -> list[str]:
-        """The generated text for each source text: the best found, or sampled (max_length, temperature, beam, …)."""
-        return [outputs[0].text for outputs in self.generate_with_scores(texts, **options)]
+    def generate(self, texts: str | Iterable[str], **options: Any) -> Any:
+        """The generated text for a source text, or a list of them for a list: the best found, or sampled (max_length,
+        temperature, beam, …)."""
+        return batched(texts, lambda texts: [outputs[0].text for outputs in self._generate(texts, **options)])
 
-    def fill(self, text: str, **options: Any) -> str:
-        """A text with each [MASK] filled."""
-        return self.generate_with_scores([text], **options)[0][0].filled
+    def fill(self, text: str | Iterable[str], **options: Any) -> Any:
+        """A text, or each of a list, with each [MASK] filled."""
+        return batched(text, lambda texts: [outputs[0].filled for outputs in self._generate(texts, **options)])
 
-    def generate_with_scores(self, texts: Sequence[str], **options: Any) -> list[list[DenoisedText]]:
-        """`count` generated texts for each source text; of a beam search the most probable first."""
-        if isinstance(texts, str):
-            raise FirthError("one text, where a list is denoised", do="put it into a list: generate([text])")
+    def generate_with_scores(self, texts: str | Iterable[str], **options: Any) -> Any:
+        """`count` generated texts for a source text, or a list of these for a list; of a beam search the most probable
+        first."""
+        return batched(texts, lambda texts: self._generate(texts, **options))
+
+    def _generate(self, texts: Sequence[str], **options: Any) -> list[list[DenoisedText]]:
         sources = [self._encode_source(text) for text in texts]
         decoded = zip(sources, self.decode(sources, read_options(Seq2SeqOptions, options)), strict=True)
         return [

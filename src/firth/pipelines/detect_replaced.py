@@ -10,7 +10,9 @@ from typing import Any, NamedTuple
 import torch
 from torch import Tensor
 
+from firth.arguments import for_each
 from firth.datasets.collators.batches import corrupt_batches, make_batches
+from firth.display import Table
 from firth.errors import FirthError
 from firth.metrics.perplexity import perplexity
 from firth.metrics.score import Score
@@ -53,15 +55,19 @@ class ReplacedTokenDetector(MaskedLMModel):
             for name, value in zip(sums, (*values, (detected & replaced).sum(), replaced.sum()), strict=True):
                 sums[name] += float(value)
         signed = self._signature(tokens_split)
-        return [
-            Score(self.metric, perplexity(sums["nll"], sums["masked"]), signed),
-            Score("replaced_accuracy", sums["correct"] / sums["tokens"], signed),
-            Score("replaced_recall", sums["detected"] / max(1.0, sums["replaced"]), signed),
-        ]
+        values = {
+            self.metric: perplexity(sums["nll"], sums["masked"]),
+            "replaced_accuracy": sums["correct"] / sums["tokens"],
+            "replaced_recall": sums["detected"] / max(1.0, sums["replaced"]),
+        }
+        return Table(Score(name, value, signed) for name, value in values.items())
+
+    def detect_replaced(self, text: str | Iterable[str]) -> Any:
+        """Each token of a text with the probability that it was replaced; of a list of texts, a list of these."""
+        return for_each(text, self._detect_replaced)
 
     @torch.no_grad()
-    def detect_replaced(self, text: str) -> list[DetectedToken]:
-        """Each token of a text with the probability that it was replaced."""
+    def _detect_replaced(self, text: str) -> list[DetectedToken]:
         ids = self._encode(text)
         batch = self._batch([ids])
         scores = self.system.objective.detect(self.system, batch.streams["text"])[0].sigmoid().tolist()

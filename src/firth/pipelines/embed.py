@@ -12,6 +12,7 @@ import numpy as np
 from torch import Tensor
 from torch.nn import functional as F
 
+from firth.arguments import batched
 from firth.config import schema
 from firth.datasets import labelled_dataset, readers, sets
 from firth.datasets.collators.batches import context_label
@@ -22,15 +23,16 @@ from firth.datasets.tasks import UnfitError
 from firth.datasets.text_dataset import Documents
 from firth.datasets.token_cache import default_cache
 from firth.datasets.training_data import tokenise
+from firth.display import Table
 from firth.errors import FirthError
 from firth.metrics.correlation import pearson, spearman
 from firth.metrics.score import Score
 from firth.models.build import System
 from firth.pipelines.encode_texts import build_inputs, encode_texts
 from firth.pipelines.evaluated_text import TextModel
-from firth.pipelines.label_predictions import run_examples
+from firth.pipelines.label_predictions import checked_examples, run_examples
 from firth.runs.run_folder import Run
-from firth.runs.trained_model import read_options
+from firth.runs.trained_model import given_text, read_options
 from firth.tokenizers.tokenizer import Tokenizer
 from firth.types import Encoded
 
@@ -67,11 +69,12 @@ class SentenceEncoder(TextModel):
 
     # --- embeddings -------------------------------------------------------------------------------------------
 
-    def embed(self, texts: Sequence[str]) -> np.ndarray:
-        """A unit-length embedding of each text (texts, width)."""
-        if isinstance(texts, str):
-            raise FirthError("one text, where a list is embedded", do="put it into a list: embed([text])")
-        if not len(texts):
+    def embed(self, texts: str | Iterable[str]) -> np.ndarray:
+        """A unit-length embedding of a text (width,) or of each of a list (texts, width)."""
+        return batched(texts, self._embed)
+
+    def _embed(self, texts: Sequence[str]) -> np.ndarray:
+        if not texts:
             return np.zeros((0, self.system.backbone.width), np.float32)
         inputs = build_inputs([(text,) for text in texts], self.tokenizer, self.config.batching)
 
@@ -80,9 +83,10 @@ class SentenceEncoder(TextModel):
 
         return encode_texts(self.system, inputs, self.tokenizer.special, self.config.train, head)
 
-    def similarity(self, left: Sequence[str], right: Sequence[str]) -> np.ndarray:
-        """Cosine similarities (left, right)."""
-        return self.embed(left) @ self.embed(right).T
+    def similarity(self, left: str | Iterable[str], right: str | Iterable[str]) -> Any:
+        """Cosine similarities (left, right) of two lists; of two texts, their cosine similarity."""
+        cosines = self.embed(left) @ self.embed(right).T
+        return float(cosines) if cosines.ndim == 0 else cosines
 
     # --- evaluation -------------------------------------------------------------------------------------------
 
@@ -91,6 +95,7 @@ class SentenceEncoder(TextModel):
     ) -> list[Score]:
         """Pairs with gold similarity: Spearman and Pearson correlation. Positive pairs: retrieval accuracy. Plain text:
         uniformity of the embeddings."""
+        text = given_text(text)
         plain = self._plain_text(text, split, cache) if isinstance(self.config.data, schema.Text) else None
         if plain is not None:
             texts = list(islice(plain, _UNIFORMITY_TEXTS))
@@ -98,7 +103,7 @@ class SentenceEncoder(TextModel):
         part = run_examples(self, split) if text is None else self._pairs(text)
         if not part.examples or not isinstance(part.examples[0], Pair):
             raise FirthError("no sentence pairs to score", where=part.name, do=_NEEDS_TABLE)
-        return self._correlation(part) + self._retrieval(part, cache)
+        return Table([*self._correlation(part), *self._retrieval(part, cache)])
 
     def _plain_text(self, text: str | Iterable[Pair] | None, split: str, cache: Path | None) -> Documents | None:
         """Documents of plain text, the run's own or others; None for sentence pairs."""
@@ -113,7 +118,7 @@ class SentenceEncoder(TextModel):
     def _pairs(text: str | Iterable[Pair]) -> labelled_dataset.Split:
         """Sentence pairs, from a file or set or from Python."""
         if not isinstance(text, str):
-            return labelled_dataset.make_split("given", text)
+            return labelled_dataset.make_split("given", checked_examples(text, Pair))
         try:
             return labelled_dataset.make_split("given", labelled_dataset.read_named(text, _PAIR_TASKS))
         except UnfitError as error:
@@ -158,7 +163,7 @@ class SentenceEncoder(TextModel):
         vectors = self.embed(list(dict.fromkeys(texts)))
         distances = 2.0 - 2.0 * (vectors @ vectors.T)[np.triu_indices(len(vectors), 1)]
         value = float(np.log(np.exp(-2.0 * distances).mean())) if len(distances) else None
-        return [Score("uniformity", value, self.signed(split=name, data=key[:8]))]
+        return Table([Score("uniformity", value, self.signed(split=name, data=key[:8]))])
 
     # --- samples during training ------------------------------------------------------------------------------
 

@@ -13,7 +13,7 @@ from firth.errors import FirthError, unknown
 from firth.metrics.perplexity import perplexity
 from firth.metrics.score import signature
 from firth.runs.run_folder import Run
-from firth.runs.trained_model import TrainedModel
+from firth.runs.trained_model import TrainedModel, given_text
 from firth.tokenizers.tokenizer import Tokenizer
 
 
@@ -55,7 +55,8 @@ class TextModel(TrainedModel):
         return tokenise_split(cache, self.sampled(name), own.key, own, self.tokenizer, account=True)
 
     def _other_text(self, text: str | Iterable[str], cache: Path) -> Split:
-        names = str(text).split(",") if isinstance(text, (str, Path)) else (keep_documents(text, cache / "spool"),)
+        text = given_text(text)
+        names = text.split(",") if isinstance(text, str) else (keep_documents(text, cache / "spool"),)
         source = open_source(names, self.config.data, cache / "spool")
         return tokenise_split(cache, "given", Documents(source).key, source, self.tokenizer, account=True)
 

@@ -13,8 +13,10 @@ from typing import Any, NamedTuple
 import numpy as np
 import torch
 
+from firth.arguments import as_text, batched, for_each
 from firth.config.core import bounded
 from firth.datasets.collators.batches import context_label, corrupt_batches, make_batches
+from firth.display import Table
 from firth.errors import FirthError
 from firth.metrics.perplexity import perplexity
 from firth.metrics.score import Score
@@ -86,7 +88,8 @@ class MaskedLMModel(TextModel):
                 pairs = [sum(each) for each in zip(pairs, self._correct_pairs(states, tensors), strict=True)]
         signed = self._signature(tokens)
         scores = [Score(self.metric, perplexity(nll, count), signed), Score("masked_accuracy", correct / count, signed)]
-        return [*scores, *([Score("next_sentence_accuracy", pairs[0] / pairs[1], signed)] if pairs[1] else [])]
+        following = [Score("next_sentence_accuracy", pairs[0] / pairs[1], signed)] if pairs[1] else []
+        return Table([*scores, *following])
 
     def _correct_pairs(self, states: torch.Tensor, batch: Batch) -> tuple[int, int]:
         """How many segment pairs of a batch are classified correctly, and how many there are."""
@@ -119,9 +122,12 @@ class MaskedLMModel(TextModel):
 
     # --- fill-mask and embeddings -----------------------------------------------------------------------------
 
-    def fill(self, text: str, count: int = 5, global_tokens: Sequence[int] = ()) -> list[list[MaskPrediction]]:
-        """The most probable tokens for each [MASK] of a text, each by itself. `global_tokens` are positions (0 is
-        [CLS]) with global attention, in a model with windowed attention."""
+    def fill(self, text: str | Iterable[str], count: int = 5, global_tokens: Sequence[int] = ()) -> Any:
+        """The most probable tokens for each [MASK] of a text, each by itself; of a list of texts, a list of these.
+        `global_tokens` are positions (0 is [CLS]) with global attention, in a model with windowed attention."""
+        return for_each(text, lambda text: self._fill(text, count, global_tokens))
+
+    def _fill(self, text: str, count: int, global_tokens: Sequence[int]) -> list[list[MaskPrediction]]:
         special = self.tokenizer.special
         ids = self._encode(text)
         masks = [position for position, token in enumerate(ids) if token == special.mask]
@@ -145,10 +151,12 @@ class MaskedLMModel(TextModel):
         (log_probs,) = self._sequence_log_probs([ids])
         return log_probs[masks[0], : self.tokenizer.vocab_size].double().numpy()
 
-    def embed(self, texts: Sequence[str], global_tokens: Sequence[int] = ()) -> np.ndarray:
-        """An embedding of each text (texts, width): the mean of its hidden states; `global_tokens` as in `fill`."""
-        if isinstance(texts, str):
-            raise FirthError("one text, where a list is embedded", do="put it into a list: embed([text])")
+    def embed(self, texts: str | Iterable[str], global_tokens: Sequence[int] = ()) -> np.ndarray:
+        """An embedding of a text (width,) or of each of a list (texts, width): the mean of its hidden states;
+        `global_tokens` as in `fill`."""
+        return batched(texts, lambda texts: self._embed(texts, global_tokens))
+
+    def _embed(self, texts: Sequence[str], global_tokens: Sequence[int]) -> np.ndarray:
         vectors = np.empty((len(texts), self.system.backbone.width), np.float32)
         sequences = [self._encode(text) for text in texts]
         for indices in group_by_length([len(ids) for ids in sequences]):
@@ -184,7 +192,7 @@ class MaskedLMModel(TextModel):
     def _encode(self, text: str) -> list[int]:
         """The token ids of a text with [CLS] and [SEP], [MASK] included."""
         special = self.tokenizer.special
-        *before, last = text.split(MASK)
+        *before, last = as_text(text).split(MASK)
         if self.tokenizer.kind not in ("char", "byte"):  # a blank belongs to the word after it, which is masked
             before = [part.removesuffix(" ") for part in before]
         parts = [self.tokenizer.encode(part) for part in (*before, last)]

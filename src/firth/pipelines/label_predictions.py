@@ -5,15 +5,19 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, get_args
 
+import numpy as np
+
+from firth.arguments import as_list, as_texts
 from firth.config.core import bounded
 from firth.datasets import labelled_dataset
+from firth.display import Table
 from firth.errors import FirthError, unknown
 from firth.metrics import classification
 from firth.metrics.score import Score, signature
 from firth.runs.run_folder import Run
-from firth.runs.trained_model import TrainedModel, read_options
+from firth.runs.trained_model import TrainedModel, given_text, read_options
 from firth.tokenizers.tokenizer import Tokenizer
 
 LabelPredictions = list[list[tuple[str, float]]]  # for each input the most probable labels with their probabilities
@@ -39,9 +43,24 @@ class BaseClassifier(TrainedModel, ABC):
     def labels(self) -> tuple[str, ...]:
         """All classes, from frequent to rare."""
 
+    def predict(self, texts: Any, count: int = 1, threshold: float = 0.0) -> Any:
+        """The `count` most probable labels of an input with their probabilities, none below the threshold; of a list
+        of inputs, a list of these."""
+        if self.is_single(texts):
+            return self.predict([texts], count, threshold)[0]
+        probabilities, labels = self.predict_proba(texts), self.labels
+        best = np.argsort(-probabilities, axis=1, kind="stable")[:, :count]
+        rows = zip(best.tolist(), probabilities, strict=True)
+        return [[(labels[n], float(row[n])) for n in numbers if row[n] >= threshold] for numbers, row in rows]
+
     @abstractmethod
-    def predict(self, texts: Any, count: int = 1, threshold: float = 0.0) -> LabelPredictions:
-        """The `count` most probable labels of each input with their probabilities, none below the threshold."""
+    def predict_proba(self, texts: Any) -> np.ndarray:
+        """The probability of every label for an input (labels,) or for each of a list (inputs, labels), in the order
+        of `labels`."""
+
+    def is_single(self, texts: Any) -> bool:
+        """Whether this is one input, not a list of them."""
+        return isinstance(texts, str)
 
     # --- evaluation -------------------------------------------------------------------------------------------
 
@@ -57,8 +76,9 @@ class BaseClassifier(TrainedModel, ABC):
         """Examples to score."""
         if text is None:
             return run_examples(self, split)
+        text = given_text(text)
         examples = labelled_dataset.read_named(text, self.config.data) if isinstance(text, str) else text
-        return labelled_dataset.make_split("given", examples)
+        return labelled_dataset.make_split("given", checked_examples(examples))
 
     def scores(self, split: labelled_dataset.Split) -> list[Score]:
         """Accuracy (or precision and recall at 1, where examples have several labels) and macro F1."""
@@ -70,7 +90,14 @@ class BaseClassifier(TrainedModel, ABC):
         values = [classification.precision(gold, predicted), classification.recall(gold, predicted)][: len(names)]
         signed = self.signed(split)
         scores = [Score(name, value, signed) for name, value in zip(names, values, strict=True)]
-        return [*scores, Score("macro_f1", classification.macro_f1(gold, predicted), signed)]
+        return Table([*scores, Score("macro_f1", classification.macro_f1(gold, predicted), signed)])
+
+    def score(self, texts: Any, labels: Iterable[str]) -> float:
+        """The accuracy of the most probable labels, as scikit-learn's `score`."""
+        predictions, gold = self.predict(as_list(texts)), as_texts(labels)
+        if len(predictions) != len(gold) or not gold:
+            raise FirthError(f"{len(predictions)} texts and {len(gold)} labels", do="give a label for each text")
+        return sum(row[0][0] == label for row, label in zip(predictions, gold, strict=True)) / len(gold)
 
     def inputs(self, split: labelled_dataset.Split) -> list[Any]:
         """The inputs to classify: texts, or sentence pairs."""
@@ -129,6 +156,16 @@ def run_examples(
     if model.sample_every == 1:
         return examples
     return labelled_dataset.make_split(model.sampled(split), examples.examples[:: model.sample_every])
+
+
+def checked_examples(examples: Iterable[Any], *kinds: type) -> list[labelled_dataset.Example]:
+    """Examples from Python, each of these kinds of record (of any kind, if none is named); others are refused."""
+    examples, kinds = list(examples), kinds or get_args(labelled_dataset.Example)
+    for number, example in enumerate(examples):
+        if not isinstance(example, kinds):
+            what = f"example {number} is a {type(example).__name__}, not a {kinds[0].__name__}"
+            raise FirthError(what, do=f"make it with firth.datasets.records.{kinds[0].__name__}")
+    return examples
 
 
 def _example_line(example: labelled_dataset.Example, predicted: Sequence[tuple[str, float]]) -> str:

@@ -9,8 +9,10 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
 
+from firth.arguments import as_text, batched, for_each
 from firth.config import from_dict
 from firth.datasets.token_cache import Split, byte_histogram
+from firth.display import Table
 from firth.errors import FirthError
 from firth.metrics.perplexity import ByteModel, bits_per_byte, perplexity
 from firth.metrics.score import Score
@@ -65,10 +67,8 @@ class LanguageModel(TextModel):
         tokens = self.tokenised_split(text, split, cache)
         nll = float(self.surprisals(tokens).sum(dtype=np.float64))
         signed = self._signature(tokens)
-        return [
-            Score("perplexity", perplexity(nll, tokens.tally.tokens), signed),
-            Score("bits_per_byte", self._bits_per_byte(nll, tokens), signed),
-        ]
+        bits = Score("bits_per_byte", self._bits_per_byte(nll, tokens), signed)
+        return Table([Score("perplexity", perplexity(nll, tokens.tally.tokens), signed), bits])
 
     def surprisals(self, split: Split) -> np.ndarray:
         """Surprisal (-log p, nats) of every token of a split, [END] of each document included."""
@@ -104,16 +104,23 @@ class LanguageModel(TextModel):
 
     # --- scoring ----------------------------------------------------------------------------------------------
 
-    def score(self, texts: Sequence[str], *, whole: bool = True) -> list[float]:
-        """Log-probability of each text in nats: as a whole document with its ending, or as a prefix of one."""
-        return [float(row.sum(dtype=np.float64)) for row in self.token_scores(texts, whole=whole)]
+    def score(self, texts: str | Iterable[str], *, whole: bool = True) -> Any:
+        """Log-probability of a text in nats (of a list, a list): as a whole document with its ending, or as a prefix
+        of one."""
 
-    def token_scores(self, texts: Sequence[str], *, whole: bool = True) -> list[np.ndarray]:
-        """Log-probability of each token of each text (and of [END], if whole)."""
-        if isinstance(texts, str):
-            raise FirthError("one text, where a list is scored", do="put it into a list: score([text])")
+        def score(texts: list[str]) -> list[float]:
+            return [float(row.sum(dtype=np.float64)) for row in self.token_scores(texts, whole=whole)]
+
+        return batched(texts, score)
+
+    def token_scores(self, texts: str | Iterable[str], *, whole: bool = True) -> Any:
+        """Log-probability of each token of a text (and of [END], if whole), an array; of a list, a list of arrays."""
         end = [self.tokenizer.special.end] if whole else []
-        return self.id_scores([[*ids, *end] for ids in self.tokenizer.encode_batch(list(texts))])
+
+        def score(texts: list[str]) -> list[np.ndarray]:
+            return self.id_scores([[*ids, *end] for ids in self.tokenizer.encode_batch(texts)])
+
+        return batched(texts, score)
 
     def id_scores(self, sequences: Sequence[Sequence[int]]) -> list[np.ndarray]:
         """Log-probability of each token of sequences of token ids, each from the start of a document."""
@@ -130,20 +137,19 @@ class LanguageModel(TextModel):
         encoded = self.tokenizer.encode_batch_with_oov(list(texts))
         return [model.nll(byte_histogram([each.oov_bytes]), each.oov_count) for each in encoded]
 
-    def embed(self, texts: Sequence[str]) -> np.ndarray:
-        """An embedding of each text (texts, width): the mean of its hidden states, [START] included."""
-        if isinstance(texts, str):
-            raise FirthError("one text, where a list is embedded", do="put it into a list: embed([text])")
+    def embed(self, texts: str | Iterable[str]) -> np.ndarray:
+        """An embedding of a text (width,) or of each of a list (texts, width): the mean of its hidden states, [START]
+        included."""
         mean_states = getattr(self._engine, "mean_states", None)
         if mean_states is None:
             raise FirthError("this model has no text embeddings", where=self.run.path, do="use a neural one")
-        return mean_states([self._prompt(text) for text in texts])
+        return batched(texts, lambda texts: mean_states([self._prompt(text) for text in texts]))
 
     # --- generation -------------------------------------------------------------------------------------------
 
     def generate(
         self,
-        prompt: str = "",
+        prompt: str | Iterable[str] = "",
         *,
         max_length: int = 100,
         count: int = 1,
@@ -153,14 +159,19 @@ class LanguageModel(TextModel):
         seed: int = 0,
         beam: int = 0,
         length_penalty: float = 0.0,
-    ) -> list[str]:
-        """Continuations of a prompt, the prompt included: sampled, or with `beam` by beam search of that size."""
-        if beam:
-            sequences = self.beam_search(prompt, max_length, beam, count, length_penalty)
-        else:
-            config = self.sampling_config(temperature, top_k, top_p)
-            sequences = self.sample_continuations(prompt, max_length, count, config, seed)
-        return self.decode_continuations(prompt, [each.ids for each in sequences])
+    ) -> Any:
+        """`count` continuations of a prompt, a list of texts, the prompt included: sampled, or with `beam` by beam
+        search of that size. Of a list of prompts, a list of such lists, each as of the prompt alone."""
+        config = self.sampling_config(temperature, top_k, top_p)
+
+        def generate(prompt: str) -> list[str]:
+            if beam:
+                sequences: Sequence[Any] = self.beam_search(prompt, max_length, beam, count, length_penalty)
+            else:
+                sequences = self.sample_continuations(prompt, max_length, count, config, seed)
+            return self.decode_continuations(prompt, [each.ids for each in sequences])
+
+        return for_each(prompt, generate)
 
     def sampling_config(self, temperature: float = 1.0, top_k: int = 0, top_p: float = 1.0) -> SamplingConfig:
         """The options of sampling, checked."""
@@ -201,6 +212,7 @@ class LanguageModel(TextModel):
         """The most probable next tokens after a text, and their probabilities; the end of the text is [END]."""
         from firth.generation.word_completion import Completion
 
+        prefix = as_text(prefix)
         log_probs = self._next_log_probs(prefix)
         probabilities, tokens = log_probs.double().exp().topk(min(count, len(log_probs)))
         before, special = self.tokenizer.encode(prefix), self.tokenizer.special.ids
@@ -229,6 +241,7 @@ class LanguageModel(TextModel):
         from firth.generation import word_completion
         from firth.tokenizers.word_boundaries import split_partial_word
 
+        prefix = as_text(prefix)
         decoded = self.tokenizer.decode(self.tokenizer.encode(prefix))
         # as the tokenizer normalises it (lowercase), if only case differs
         before, partial_word = split_partial_word(decoded if decoded.casefold() == prefix.casefold() else prefix)

@@ -13,6 +13,7 @@ from firth.config.core import bounded
 from firth.datasets.collators.batches import context_label, corrupt_batches, make_batches
 from firth.datasets.collators.corruption.teacher_forcing import pad_batch
 from firth.datasets.token_cache import Split
+from firth.display import Table
 from firth.errors import FirthError
 from firth.generation.generate import GenerationConfig, generate
 from firth.metrics.perplexity import perplexity
@@ -80,10 +81,8 @@ class Seq2SeqModel(TextModel):
             correct += int((log_probs.argmax(1) == values).sum())
             count += len(values)
         signed = self._signature(split)
-        return [
-            Score(self.metric, perplexity(nll, count), signed),
-            Score(f"{self.kind}_accuracy", correct / count, signed),
-        ]
+        accuracy = Score(f"{self.kind}_accuracy", correct / count, signed)
+        return Table([Score(self.metric, perplexity(nll, count), signed), accuracy])
 
     def decode(self, sources: Sequence[SourceSequence], options: Seq2SeqOptions) -> list[list[Any]]:
         """Hypotheses for each source, those of similar length decoded together."""

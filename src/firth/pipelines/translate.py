@@ -13,6 +13,7 @@ from typing import Any, Literal, NamedTuple
 import numpy as np
 import torch
 
+from firth.arguments import as_texts, batched
 from firth.datasets import labelled_dataset
 from firth.datasets.collators.corruption.noise import SourceTargetPair
 from firth.datasets.collators.corruption.teacher_forcing import TeacherForcing
@@ -20,6 +21,7 @@ from firth.datasets.gold_alignments import builtin_links
 from firth.datasets.seq2seq_dataset import add_prefix, read_pairs, to_source_target
 from firth.datasets.token_cache import default_cache
 from firth.datasets.training_data import tokenise_pairs
+from firth.display import Table
 from firth.errors import FirthError
 from firth.generation.beam_search import BeamSearchResult
 from firth.generation.ensemble import Ensemble
@@ -30,10 +32,10 @@ from firth.pipelines.align_words import Link, alignment_scores
 from firth.pipelines.attention_plots import plot_attention, plot_search_tree
 from firth.pipelines.attention_weights import WordAttention, word_attention
 from firth.pipelines.chunking import split_text
-from firth.pipelines.label_predictions import run_examples
+from firth.pipelines.label_predictions import checked_examples, run_examples
 from firth.pipelines.seq2seq import Seq2SeqModel, Seq2SeqOptions, SourceSequence, pad_sources
 from firth.pipelines.unknown_words import decode_with_unknowns
-from firth.runs.trained_model import read_options
+from firth.runs.trained_model import given_text, read_options
 from firth.tokenizers.characters import MAX_WORD_BYTES, PAD, encode_word
 from firth.types import Batch
 
@@ -81,7 +83,8 @@ class TranslationModel(Seq2SeqModel):
         part = run_examples(self, split, read_pairs) if text is None else self._other_pairs(text)
         with_characters = bool(self.config.input.character_width or self.config.head.character_width)
         tokens = tokenise_pairs(part, self._tokenizers, cache or default_cache(), with_characters)
-        return [*self.perplexity_scores(tokens), *self.generation_scores(part, beam=BEAM), *self._link_scores(part)]
+        generated = self.generation_scores(part, beam=BEAM)
+        return Table([*self.perplexity_scores(tokens), *generated, *self._link_scores(part)])
 
     def generation_scores(self, part: labelled_dataset.Split, **options: Any) -> list[Score]:
         """Exact match, and the task's metrics (BLEU and chrF, or ROUGE), of generated texts against the references."""
@@ -113,9 +116,11 @@ class TranslationModel(Seq2SeqModel):
         return scores[min(1, len(scores) - 1)]
 
     def _other_pairs(self, text: str | Iterable[Any]) -> labelled_dataset.Split:
-        if isinstance(text, (str, Path)):
-            text = labelled_dataset.read_named(str(text), self.config.data)
-        examples = to_source_target(labelled_dataset.Pair(*each) if type(each) is tuple else each for each in text)
+        text = given_text(text)
+        if isinstance(text, str):
+            text = labelled_dataset.read_named(text, self.config.data)
+        pairs = (labelled_dataset.Pair(*each) if _is_pair(each) else each for each in text)
+        examples = to_source_target(checked_examples(pairs, labelled_dataset.Pair))
         prefixes = self.config.data.prefixes
         return labelled_dataset.make_split(
             "given", add_prefix(examples, prefixes[0]) if len(prefixes) == 1 else examples
@@ -128,17 +133,21 @@ class TranslationModel(Seq2SeqModel):
 
     # --- generation -------------------------------------------------------------------------------------------
 
-    def generate(self, texts: Sequence[str], **options: Any) -> list[str]:
-        """The generated text for each source text: the best of a beam search, or a sample."""
-        return [translations[0].text for translations in self.generate_with_scores(texts, **options)]
+    def generate(self, texts: str | Iterable[str], **options: Any) -> Any:
+        """The generated text for a source text, or a list of them for a list: the best of a beam search, or a
+        sample."""
+        return batched(
+            texts, lambda texts: [translations[0].text for translations in self._generate(texts, **options)]
+        )
 
     translate = generate
 
-    def generate_with_scores(self, texts: Sequence[str], **options: Any) -> list[list[Translation]]:
-        """The `count` best texts for each source text, best first. A source longer than the model's maximum length is
-        split into chunks."""
-        if isinstance(texts, str):
-            raise FirthError("one text, where a list is translated", do="put it into a list: translate([text])")
+    def generate_with_scores(self, texts: str | Iterable[str], **options: Any) -> Any:
+        """The `count` best texts for a source text, best first, or a list of these for a list. A source longer than
+        the model's maximum length is split into chunks."""
+        return batched(texts, lambda texts: self._generate(texts, **options))
+
+    def _generate(self, texts: Sequence[str], **options: Any) -> list[list[Translation]]:
         parsed = _parse_options(options)
         chunked = [split_text(text, self.source, self.limit) for text in texts]
         chunks = [chunk for text in chunked for chunk in text]
@@ -185,9 +194,12 @@ class TranslationModel(Seq2SeqModel):
 
     # --- attention weights ------------------------------------------------------------------------------------
 
-    def align(self, texts: Sequence[str], others: Sequence[str], layer: int = -1) -> list[WordAttention]:
+    def align(self, texts: str | Sequence[str], others: str | Sequence[str], layer: int = -1) -> Any:
         """Cross attention weights of the words of each target text over those of its source text, with teacher forcing;
-        of a Transformer the mean over the heads of one layer."""
+        of a Transformer the mean over the heads of one layer. Of one text and its target, theirs alone."""
+        if isinstance(texts, str) and isinstance(others, str):
+            return self.align([texts], [others], layer)[0]
+        texts, others = as_texts(texts), as_texts(others)
         if len(texts) != len(others):
             raise FirthError(f"{len(texts)} source texts and {len(others)} target texts", do="give pairs")
         depth = self.config.backbone.decoder.depth
@@ -276,6 +288,11 @@ class TranslationModel(Seq2SeqModel):
     def format_answer(self, answer: Mapping[str, Any]) -> str:
         """The answer as text."""
         return "\n---\n".join(answer["texts"])
+
+
+def _is_pair(value: object) -> bool:
+    """Whether an example is a source and its target, as a tuple or a list of two strings."""
+    return type(value) in (tuple, list) and len(value) == 2 and all(isinstance(each, str) for each in value)
 
 
 def _parse_options(options: Mapping[str, object]) -> TranslateOptions:

@@ -1,12 +1,15 @@
 """Presets: named configurations, as values; a paper's name means the paper's architecture, at every size.
 
-Nothing here computes, and nothing heavy is imported.
+Nothing here computes, and nothing heavy is imported. `firth.presets()`, the module called, is their table.
 """
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Mapping
 from dataclasses import dataclass
+from types import ModuleType
+from typing import TYPE_CHECKING
 
 from firth.config.schema import System
 from firth.errors import unknown
@@ -25,6 +28,9 @@ from firth.presets import (
     translation,
     vit,
 )
+
+if TYPE_CHECKING:
+    from firth.presets.preset_table import PresetTable
 
 
 @dataclass(frozen=True)
@@ -276,3 +282,16 @@ def preset(name: str) -> System:
     if size not in entry.sizes:
         raise unknown(f"size of {base}", size, entry.sizes)
     return entry.sizes[size]
+
+
+class _CallableModule(ModuleType):
+    """A module that is a function too: `firth.presets()` beside `from firth.presets import preset`."""
+
+    def __call__(self) -> PresetTable:
+        """The table of all presets: it prints as `firth presets` does."""
+        from firth.presets.preset_table import preset_table
+
+        return preset_table()
+
+
+sys.modules[__name__].__class__ = _CallableModule

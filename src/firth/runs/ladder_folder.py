@@ -5,12 +5,14 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, fields
+from html import escape
 from math import log
 from pathlib import Path
 from typing import Any
 
 import firth
 from firth.config import migrations
+from firth.display import Table
 from firth.errors import FirthError
 from firth.runs import atomic_files
 
@@ -103,7 +105,7 @@ class Advice:
     command: str  # trains it alone, for longer
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Ladder:
     """A finished ladder, as `firth.ladder` returns it."""
 
@@ -125,6 +127,38 @@ class Ladder:
     def recommended(self) -> Path:
         """The run folder of the recommended rung."""
         return rung_folder(self.path, self.advice.rung)
+
+    @property
+    def table(self) -> Table[dict[str, Any]]:
+        """A row for each rung: size, time, perplexity and bits per byte with their 95 % confidence interval."""
+        bits = self.metric.replace(" ", "_")
+        return Table(
+            {
+                "rung": row.rung,
+                "preset": row.preset,
+                "parameters": row.parameters,
+                "seconds": row.seconds,
+                "tokens_per_second": row.tokens_per_second,
+                "tokens": row.tokens,
+                "perplexity": row.perplexity,
+                bits: row.bits.value,
+                f"{bits}_low": row.bits.low,
+                f"{bits}_high": row.bits.high,
+                "recommended": row.rung == self.advice.rung,
+            }
+            for row in self.rows
+        )
+
+    def to_pandas(self) -> Any:
+        """The rows of the table as a pandas DataFrame."""
+        return self.table.to_pandas()
+
+    def __repr__(self) -> str:
+        return "\n".join([f"Ladder({str(self.path)!r})", repr(self.table), *self.advice.sentences])
+
+    def _repr_html_(self) -> str:
+        advice = "".join(f"<p>{escape(sentence)}</p>" for sentence in self.advice.sentences)
+        return f"<strong>{escape(str(self.path))}</strong>{self.table._repr_html_()}{advice}"
 
     def to_dict(self) -> dict[str, Any]:
         """The table and the recommendation as JSON values."""

@@ -10,7 +10,7 @@ from contextlib import suppress
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
-from typing import IO, Any
+from typing import IO, TYPE_CHECKING, Any
 
 import firth
 from firth.config import from_dict, migrations, to_dict, to_json
@@ -19,6 +19,9 @@ from firth.errors import FirthError
 from firth.runs import atomic_files
 from firth.runs.progress import Progress
 from firth.tokenizers.tokenizer import Tokenizer
+
+if TYPE_CHECKING:
+    from firth.display import Table
 
 FORMAT = 3  # of config.json; a newer one is refused, an older one is migrated
 _DAMAGED = "the folder was edited or cut short; restore it, or train again"
@@ -69,7 +72,26 @@ class Run:
     """One run folder on disk."""
 
     def __init__(self, path: Path | str) -> None:
-        self.path = Path(path)
+        try:
+            self.path = Path(path)
+        except TypeError:
+            raise FirthError(f"{path!r} is not a path", do="name a run folder") from None
+
+    def __repr__(self) -> str:
+        return f"Run({str(self.path)!r})"
+
+    def _repr_html_(self) -> str:
+        from firth.display import html_facts
+        from firth.runs.summary import format_summary, summary
+
+        facts = format_summary(summary(self.path)) if self.exists else {"state": "no run yet"}
+        return html_facts(f"Run {self.path}", {name.replace("_", " "): value for name, value in facts.items()})
+
+    def history(self) -> Table[dict[str, Any]]:
+        """The rows of its training log: step, loss, learning_rate, …"""
+        from firth.display import Table
+
+        return Table(read_log(self.path / "log.jsonl"))
 
     @classmethod
     def open(cls, path: Path | str) -> Run:

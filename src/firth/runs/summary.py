@@ -5,10 +5,12 @@ from __future__ import annotations
 import json
 import math
 import struct
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
+from html import escape
 from pathlib import Path
 from typing import Any
 
+from firth.display import Table
 from firth.errors import FirthError
 from firth.metrics.score import parse_signature
 from firth.runs import checkpoints
@@ -50,6 +52,26 @@ def format_summary(about: Mapping[str, Any]) -> dict[str, Any]:
     values = {**about, "seconds": format_duration(about["seconds"]), "disk": f"{about['disk'] / 1e6:,.1f} MB"}
     names = {"seconds": "time"}
     return {names.get(key, key): f"{value:,}" if isinstance(value, int) else value for key, value in values.items()}
+
+
+class Comparison(Table[dict[str, Any]]):
+    """Runs side by side, and warnings where their scores cannot be compared."""
+
+    def __init__(self, rows: Iterable[dict[str, Any]] = (), warnings: Sequence[str] = ()) -> None:
+        super().__init__(rows)
+        self.warnings = tuple(warnings)
+
+    @classmethod
+    def of(cls, paths: Sequence[str]) -> Comparison:
+        """The comparison of the runs in these folders."""
+        return cls(*compare_runs(paths))
+
+    def __repr__(self) -> str:
+        return "\n".join([super().__repr__(), *(f"note: {warning}" for warning in self.warnings)])
+
+    def _repr_html_(self) -> str:
+        notes = "".join(f"<p>note: {escape(warning)}</p>" for warning in self.warnings)
+        return super()._repr_html_() + notes
 
 
 def compare_runs(paths: Sequence[str]) -> tuple[list[dict[str, Any]], list[str]]:

@@ -2,13 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import os
+import shutil
+from collections.abc import Iterable, Mapping
 from dataclasses import fields
-from typing import TypeVar
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, TypeVar
 
+from firth.arguments import as_path
 from firth.config import from_dict
+from firth.display import Table, html_facts
 from firth.errors import FirthError
+from firth.runs import atomic_files
 from firth.runs.run_folder import Run
+
+if TYPE_CHECKING:
+    from torch import nn
 
 Options = TypeVar("Options")
 
@@ -25,6 +34,54 @@ class TrainedModel:
 
     def __repr__(self) -> str:
         return f"{type(self).__name__}(preset={self.run.record.preset!r}, run={str(self.run.path)!r})"
+
+    def _repr_html_(self) -> str:
+        run, name = self.run, type(self).__name__
+        tokenizer = getattr(self, "tokenizer", None)
+        scores = [f"{score['name']} {score['value']:.4g}" for score in run.scores() if score["value"] is not None]
+        facts = {"preset": run.record.preset, "run": run.path, "tokenizer": tokenizer, "scores": scores}
+        return html_facts(name, facts | {"try": getattr(self, "hint", "")})
+
+    @property
+    def history(self) -> Table[dict[str, Any]]:
+        """The rows of the training log, a list of dictionaries: step, loss, learning_rate, …"""
+        return self.run.history()
+
+    @property
+    def module(self) -> nn.Module:
+        """The PyTorch module of a neural model."""
+        system = getattr(self, "system", None)
+        if system is None:
+            raise FirthError("this model is not a neural network", where=self.run.path, do="it has no torch module")
+        return system
+
+    def save(self, path: str | Path) -> Path:
+        """Copy the run folder: `firth.load` loads the copy. Atomic; a folder with files in it is refused."""
+        target = as_path(path)
+        with atomic_files.explain_errors(target):
+            if target.exists() and (not target.is_dir() or any(target.iterdir())):
+                raise FirthError("there is something here", where=target, do="choose a new or an empty folder")
+            atomic_files.make_folder(target.parent)
+            temporary = target.with_name(f".{target.name}.{os.getpid()}.new")
+            try:
+                shutil.copytree(self.run.path, temporary, ignore=shutil.ignore_patterns(".lock"))
+                atomic_files.rename(temporary, target)
+            finally:
+                atomic_files.remove_folder(temporary)
+            atomic_files.sync_folder(target.parent)
+        return target
+
+
+def given_text(text: Any) -> Any:
+    """Text to evaluate: a name (also of a path), or an iterable of documents or examples; anything else is refused."""
+    if text is None or isinstance(text, str):
+        return text
+    if isinstance(text, os.PathLike):
+        return str(text)
+    if isinstance(text, bytes) or not isinstance(text, Iterable):
+        what = f"text: {type(text).__name__}, neither a name nor documents"
+        raise FirthError(what, do="give a file, a folder, a built-in name, or a list")
+    return text
 
 
 def read_options(kind: type[Options], options: Mapping[str, object]) -> Options:

@@ -16,7 +16,9 @@ from hashlib import sha256
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from firth.arguments import as_path, as_text, as_texts
 from firth.config.schema import Tokenizer as Config
+from firth.display import html_facts
 from firth.errors import FirthError
 from firth.tokenizers import components, sentencepiece, special_tokens
 
@@ -49,6 +51,18 @@ class Tokenizer:
 
     def __repr__(self) -> str:
         return f"Tokenizer({self.kind}, {self.vocab_size:,} tokens)"
+
+    def _repr_html_(self) -> str:
+        facts = {"kind": self.kind, "tokens": self.vocab_size, "lossless": self.reversible, "hash": self.hash[:8]}
+        special = [self.id_to_token(token) for token in sorted(self.special.ids)]
+        return html_facts("Tokenizer", {**facts, "special tokens": special})
+
+    def __len__(self) -> int:
+        return self.vocab_size
+
+    def __call__(self, text: str | Iterable[str]) -> Any:
+        """The token ids of a text; of a list of texts, a list of token ids for each."""
+        return self.encode(text) if isinstance(text, str) else self.encode_batch(as_texts(text))
 
     def __init__(self, content: str, where: object = "tokenizer") -> None:
         self._rust, file = _open(content, where)
@@ -83,8 +97,9 @@ class Tokenizer:
     @classmethod
     def load(cls, path: str | Path) -> Tokenizer:
         """Load a `tokenizer.json`, ours or any other program's."""
+        path = as_path(path)
         try:
-            content = Path(path).read_text(encoding="utf-8")
+            content = path.read_text(encoding="utf-8")
         except OSError as error:
             raise FirthError(f"cannot read: {error.strerror}", where=path) from None
         except UnicodeDecodeError:
@@ -187,9 +202,19 @@ class Tokenizer:
     # --- ids to text ---
 
     def decode(self, ids: Sequence[int], *, skip_special_tokens: bool = True) -> str:
-        """The text of the token ids."""
-        shown = [i for i in ids if i not in self._special_ids] if skip_special_tokens else list(ids)
-        return self._rust.decode(shown, skip_special_tokens=False)
+        """The text of the token ids; of a list of lists, a list of texts."""
+        try:
+            shown = [i for i in ids if i not in self._special_ids] if skip_special_tokens else list(ids)
+            return self._rust.decode(shown, skip_special_tokens=False)
+        except (TypeError, OverflowError):
+            return self._decode_batch(ids, skip_special_tokens)
+
+    def _decode_batch(self, sequences: Any, skip_special_tokens: bool) -> Any:
+        """The texts of several lists of token ids; what holds no token ids is refused."""
+        sequences = list(sequences) if isinstance(sequences, Iterable) and not isinstance(sequences, str) else [0]
+        if any(isinstance(each, (str, bytes)) or not isinstance(each, Iterable) for each in sequences):
+            raise FirthError("not token ids", do="give a list of whole numbers, such as tokenizer.encode(text)")
+        return [self.decode(each, skip_special_tokens=skip_special_tokens) for each in sequences]
 
     def id_to_token(self, id: int) -> str:
         """The vocabulary entry with this id."""
@@ -204,7 +229,7 @@ class Tokenizer:
 
     def token_to_id(self, token: str) -> int | None:
         """The id of a vocabulary entry; None if there is none."""
-        return self._rust.token_to_id(token)
+        return self._rust.token_to_id(as_text(token, "token"))
 
     def pre_tokenize(self, text: str) -> list[str]:
         """The pre-tokens of a text after normalisation, which no token crosses, spelled as in the vocabulary."""
@@ -308,7 +333,8 @@ def _not_text(texts: Sequence[str]) -> FirthError:
     """The error for texts that are not valid Unicode strings: Python allows lone surrogates, the library does not."""
     for number, text in enumerate(texts):
         if not isinstance(text, str):
-            return FirthError(f"text {number} is a {type(text).__name__}, not a string")
+            do = "tokenizer(texts) encodes several" if isinstance(text, (list, tuple)) else ""
+            return FirthError(f"text {number} is a {type(text).__name__}, not a string", do=do)
         if any("\ud800" <= character <= "\udfff" for character in text):
             return FirthError(f"text {number} is not valid Unicode", do="read it with errors='replace'")
     return FirthError("the texts must be a list of strings")

@@ -1,0 +1,52 @@
+"""Arguments of the Python functions, checked where they come in: a text or a list of texts, a path."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from os import PathLike
+from pathlib import Path
+from typing import Any
+
+from firth.errors import FirthError
+
+
+def as_text(value: object, name: str = "text") -> str:
+    """The value, a string; anything else is refused."""
+    if isinstance(value, str):
+        return value
+    do = "read it first: Path(...).read_text()" if isinstance(value, PathLike) else "give a string"
+    raise FirthError(f"{name}: {_kind(value)}, not a string", do=do)
+
+
+def as_list(values: Any, what: str = "texts") -> list[Any]:
+    """The values of any iterable as a list; what is none is refused."""
+    if isinstance(values, (str, bytes, PathLike)) or not isinstance(values, Iterable):
+        do = "read it first: Path(...).read_text()" if isinstance(values, PathLike) else "give a string or a list"
+        raise FirthError(f"{what}: {_kind(values)}, not a string or a list of strings", do=do)
+    return list(values)
+
+
+def as_texts(values: Any) -> list[str]:
+    """The values of any iterable of strings as a list."""
+    return [as_text(value, f"text {number}") for number, value in enumerate(as_list(values))]
+
+
+def for_each(texts: Any, answer: Callable[[str], Any]) -> Any:
+    """The answer to a text, or a list of answers to a list of texts."""
+    return answer(texts) if isinstance(texts, str) else [answer(text) for text in as_texts(texts)]
+
+
+def batched(texts: Any, answer: Callable[[list[str]], Sequence[Any] | Any]) -> Any:
+    """The answers of a function of many texts; of one text, given as a string, its answer alone."""
+    return answer([texts])[0] if isinstance(texts, str) else answer(as_texts(texts))
+
+
+def as_path(value: Any, what: str = "path") -> Path:
+    """The value as a path; what is neither a string nor a path is refused."""
+    if not isinstance(value, (str, PathLike)):
+        raise FirthError(f"{what}: {_kind(value)}, not a path", do="give a string or a Path")
+    return Path(value)
+
+
+def _kind(value: object) -> str:
+    return "None" if value is None else f"a value of type {type(value).__name__}"
