@@ -290,7 +290,7 @@ def _free_threads(request: TrainRequest) -> int:
 
 
 def _warn_of_few_steps(request: TrainRequest, steps: int) -> None:
-    if steps < _FEW_STEPS:
+    if steps < _FEW_STEPS and parse_budget(request.config.train.budget).unit == "seconds":
         budget, preset = request.config.train.budget, request.preset.partition(":")[0]
         do = f"give it more time (--budget 10m), or take a smaller model ({preset}:tiny)"
         request.progress.say(f"warning: only {steps} steps in {budget}: the model has hardly learned; {do}")
