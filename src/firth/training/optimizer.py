@@ -207,7 +207,7 @@ def learning_rate_factor(config: Schedule, step: int, total: int) -> float:
     return _shape(config, progress, step, config.warmup_steps) * config.factor**stage
 
 
-MAX_WARMUP = 0.1  # of a time budget, however many steps of warm-up are configured
+MAX_WARMUP = 0.3  # of a time budget, however many steps of warm-up are configured
 
 
 def timed_learning_rate_factor(config: Schedule, step: int, fraction: float) -> float:
