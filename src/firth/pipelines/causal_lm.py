@@ -32,11 +32,7 @@ class CausalLMModel(LanguageModel):
     def __init__(self, run: Run, tokenizer: Tokenizer, engine: NeuralEngine) -> None:
         super().__init__(run, tokenizer, engine, engine.context)
         self._engine: NeuralEngine = engine
-
-    @property
-    def system(self) -> System:
-        """The network."""
-        return self._engine.system
+        self.system = engine.system
 
     def set_memory_length(self, tokens: int) -> None:
         """Set the memory length: tokens before each segment that are attended to (models with segment recurrence)."""

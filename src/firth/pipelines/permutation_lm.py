@@ -11,6 +11,7 @@ from torch import Tensor
 
 from firth.datasets.collators.batches import corrupt_batches, make_batches
 from firth.datasets.token_cache import Split
+from firth.display import Table
 from firth.metrics.perplexity import perplexity
 from firth.metrics.score import Score
 from firth.models.build import System
@@ -68,7 +69,7 @@ class PermutationLMModel(CausalLMModel):
         """Perplexity and bits per byte from left to right, then perplexity in random factorisation orders as in
         training; of a split of the run's own text or of other text."""
         tokens = self.tokenised_split(text, split, cache)
-        return [*super().evaluate(text, split, cache), self._permutation_perplexity(tokens)]
+        return Table([*super().evaluate(text, split, cache), self._permutation_perplexity(tokens)])
 
     @torch.no_grad()
     def _permutation_perplexity(self, split: Split) -> Score:
