@@ -12,6 +12,7 @@ import pytest
 import firth
 from firth.config.schema import Schedule, Train
 from firth.families import neural
+from firth.runs import summary
 from firth.runs.progress import Quiet
 from firth.training import clock as clocks
 from firth.training.clock import StepClock, TimeClock
@@ -174,6 +175,7 @@ def test_scores_that_would_take_too_long_are_of_a_sample_and_say_so(tmp_path, ti
     monkeypatch.setattr(clocks, "_MAX_SCORING", 1e-5)
     model = trained(tmp_path / "run", train__budget="1s")
     assert "split:test/" in model.run.scores()[0]["signature"]
+    assert summary.compare_runs([str(tmp_path / "run")])[0][0]["test perplexity"] == model.run.scores()[0]["value"]
     assert "split:test|" in model.evaluate()[0].signature
 
 

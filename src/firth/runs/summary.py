@@ -81,7 +81,9 @@ def compare_runs(paths: Sequence[str]) -> tuple[list[dict[str, Any]], list[str]]
     for path in paths:
         run, about = Run.open(path), summary(path)
         scores = {
-            score["name"]: score for score in run.scores() if parse_signature(score["signature"]).get("split") == "test"
+            score["name"]: score
+            for score in sorted(run.scores(), key=_is_whole_test)  # a score of the whole split replaces one of a sample
+            if parse_signature(score["signature"]).get("split", "").partition("/")[0] == "test"
         }
         rows.append(
             {
@@ -101,6 +103,10 @@ def compare_runs(paths: Sequence[str]) -> tuple[list[dict[str, Any]], list[str]]
     for row in rows:
         del row["scores"]
     return rows, [text for part, text in _DIFFERING.items() if any(_differ(part, each) for each in signatures.values())]
+
+
+def _is_whole_test(score: Mapping[str, Any]) -> bool:
+    return parse_signature(score["signature"]).get("split") == "test"
 
 
 def _differ(part: str, signatures: Sequence[dict[str, str]]) -> bool:
