@@ -102,7 +102,7 @@ def test_there_are_ten_evaluations_but_for_a_tenth_of_the_time_at_most(seconds, 
         if clock.evaluation_due(step):
             now.time += seconds
             evaluated += 1
-            clock.evaluation_done(step, seconds)
+            clock.evaluation_done(seconds)
     assert count - 1 <= evaluated <= count
     assert (evaluated - 1) * seconds <= 0.1 * 200.0
 

@@ -51,7 +51,7 @@ class Clock(Protocol):
     def checkpoint_due(self, step: int) -> bool:
         """Whether a checkpoint is to be written now."""
 
-    def evaluation_done(self, step: int, seconds: float) -> None:
+    def evaluation_done(self, seconds: float) -> None:
         """An evaluation took so long."""
 
 
@@ -86,7 +86,7 @@ class StepClock:
         """Every so many steps."""
         return step % self.config.checkpoint_every == 0
 
-    def evaluation_done(self, step: int, seconds: float) -> None:
+    def evaluation_done(self, seconds: float) -> None:
         """Makes no difference."""
 
 
@@ -157,7 +157,7 @@ class TimeClock:
         self._saved = self._now()
         return True
 
-    def evaluation_done(self, step: int, seconds: float) -> None:
+    def evaluation_done(self, seconds: float) -> None:
         """An evaluation took so long."""
         self._evaluation_seconds += seconds
         self._last_evaluation = self._fraction()

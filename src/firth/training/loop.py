@@ -195,7 +195,7 @@ class Trainer:
             began = time.perf_counter()
             with self.ema.averaged_weights() if self.ema is not None else nullcontext():
                 self._evaluate(last)
-            clock.evaluation_done(step, time.perf_counter() - began)
+            clock.evaluation_done(time.perf_counter() - began)
             last = last or self._stop_requested or (patience > 0 and self.state.bad_evaluations >= patience)
         self.state.finished = last
         if due or last:
