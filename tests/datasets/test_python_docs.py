@@ -16,7 +16,9 @@ def test_documents_are_distinct_text_of_a_useful_size():
     result = python_docs.documents()
     assert len(result) == len(set(result)) > 1000
     assert all(text.strip() and not text.startswith("\n") and not text.endswith("\n") for text in result)
-    assert 1_000_000 < sum(len(text.encode()) for text in result) < 4_000_000
+    assert 800_000 < sum(len(text.encode()) for text in result) < 4_000_000
+    paragraphs = [paragraph for text in result for paragraph in text.split("\n\n")]
+    assert len(paragraphs) == len(set(paragraphs))
 
 
 def test_another_process_finds_the_same_and_imports_no_library_module():
@@ -47,5 +49,21 @@ def test_docstrings_are_found_where_they_stand_and_broken_files_passed_over(tmp_
 
 
 def test_marks_of_restructured_text_go_and_words_stay():
-    marked = 'The "x" thing\n*************\n\nSee :class:`~a.B` and ``code``, \\*args.  \n\n\n\nEnd - here.\n'
+    marked = 'The "x" thing\n*************\n\nSee :class:`~a.B` and ``code``, \\*args.  \n\nEnd - here.\n'
     assert python_docs.clean(marked) == 'The "x" thing\n\nSee ~a.B and code, *args.\n\nEnd - here.'
+
+
+def test_paragraphs_of_sentences_are_taken_and_code_is_not():
+    first = 'Return the "value" of the key, or None\nif there is no such key in the table.'
+    others = (
+        "A heading of more than six words here",
+        "Use it like this:\n\n    for key in table: print it, once for every key.",
+        ">>> print the value of the key in the table.",
+        "start ::= word of the grammar or another word.",
+        "x1 = f(x2), x3 = f(x4), and so on, until it ends.",
+        "Too few words.",
+    )
+    text = "\n\n".join((first, *others, "The last paragraph (as always) ends with a sentence."))
+    assert list(python_docs.prose(text)) == [
+        " ".join(first.split()), "The last paragraph (as always) ends with a sentence."
+    ]  # fmt: skip

@@ -1,6 +1,7 @@
-"""A built-in English corpus: the help topics of the running Python, then the docstrings of its standard library.
+"""A built-in corpus of English prose: the help topics of the running Python, then the docstrings of its standard library.
 
-Sources are parsed, not imported. The text is the same for one version of Python.
+Sources are parsed, not imported. Of the text only paragraphs of sentences are taken, so that a model trained on it
+generates sentences, not code. The text is the same for one version of Python.
 """
 
 from __future__ import annotations
@@ -15,7 +16,7 @@ from functools import cache
 from inspect import cleandoc
 from pathlib import Path
 
-MIN_CHARACTERS = 200  # characters; shorter docstrings are mostly signatures
+MIN_CHARACTERS = 60  # characters; shorter docstrings are mostly signatures
 SKIPPED = {  # folders of tests, of programs, and of what is not part of the library
     "__pycache__", "dist-packages", "ensurepip", "idle_test", "idlelib", "lib2to3", "pydoc_data", "site-packages",
     "test", "tests", "turtledemo",
@@ -27,15 +28,25 @@ CLEANING = (  # reStructuredText markup
     (re.compile(r"``([^`\n]+)``"), r"\1"),
     (re.compile(r"\\([*_`|])"), r"\1"),  # escapes
     (re.compile(r"(?m)[ \t]+$"), ""),
-    (re.compile(r"\n{3,}"), "\n\n"),
 )
+CODE_INDENT = 4  # spaces
+NOT_PROSE = re.compile(r">>>|::=|->|^\s*(?:[:|@]|\.\.)")  # examples, grammars, signatures, directives
+SENTENCE_END = re.compile(r"[.!?][\"')*]*$")
+PLAIN_WORD = re.compile(r"[\"'(*]*[^\W\d_]+(?:['’-][^\W\d_]+)*[\"')*]*[.,;:!?]?[)\"]?")
+MIN_WORDS, MIN_PLAIN = 6, 0.85  # of a paragraph, and the fraction of its words without digits and symbols
 
 
 @cache
 def documents() -> tuple[str, ...]:
-    """All documents: topics by name, then docstrings by file and position, each text once."""
-    texts = {clean(text): None for text in (*_topics(), *_docstrings(Path(sysconfig.get_paths()["stdlib"])))}
-    return tuple(text for text in texts if text)
+    """All documents: topics by name, then docstrings by file and position, each paragraph once."""
+    texts = (*_topics(), *_docstrings(Path(sysconfig.get_paths()["stdlib"])))
+    seen: set[str] = set()
+    found = []
+    for text in texts:
+        new = [paragraph for paragraph in prose(clean(text)) if paragraph not in seen]
+        seen.update(new)
+        found.append("\n\n".join(dict.fromkeys(new)))
+    return tuple(filter(None, found))
 
 
 def clean(text: str) -> str:
@@ -43,6 +54,17 @@ def clean(text: str) -> str:
     for pattern, replacement in CLEANING:
         text = pattern.sub(replacement, text)
     return text.strip("\n")
+
+
+def prose(text: str) -> Iterator[str]:
+    """The paragraphs of sentences, each on one line; no headings, code, tables, grammars."""
+    for paragraph in re.split(r"\n\s*\n", text):
+        is_code = any(line.startswith(" " * CODE_INDENT) for line in paragraph.split("\n"))
+        words = paragraph.split()
+        if is_code or len(words) < MIN_WORDS or NOT_PROSE.search(paragraph) or not SENTENCE_END.search(paragraph):
+            continue
+        if sum(PLAIN_WORD.fullmatch(word) is not None for word in words) >= MIN_PLAIN * len(words):
+            yield " ".join(words)
 
 
 def _topics() -> Iterator[str]:
@@ -54,7 +76,7 @@ def _topics() -> Iterator[str]:
 
 
 def _docstrings(root: Path) -> Iterator[str]:
-    """The docstrings of all modules under a folder; none if it holds no sources (a zipped library)."""
+    """The longer docstrings of all modules under a folder; none if it holds no sources (a zipped library)."""
     for path in _sources(root):
         try:
             with warnings.catch_warnings():
