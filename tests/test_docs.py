@@ -3,7 +3,7 @@
 import runpy
 from pathlib import Path
 
-from firth.config.short_names import SHORT_NAMES
+from firth.config.short_names import ARGUMENTS
 from firth.config.train_arguments import TrainArguments
 
 ROOT = Path(__file__).parent.parent
@@ -22,5 +22,4 @@ def test_the_parameter_counts_of_presets_are_those_of_the_systems():
 def test_the_typed_arguments_of_train_are_the_short_names_and_the_types_of_their_fields():
     made = runpy.run_path(str(ROOT / "tools" / "train_arguments.py"))
     assert made["MODULE"].read_text() == made["module"](), "run: python tools/train_arguments.py"
-    names = {name.replace("-", "_") for name in SHORT_NAMES} - {"text"}
-    assert set(TrainArguments.__annotations__) == names
+    assert set(TrainArguments.__annotations__) == {*ARGUMENTS} - {"text"}

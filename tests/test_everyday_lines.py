@@ -24,9 +24,9 @@ def folder(tmp_path_factory):
 
 @pytest.fixture(scope="module")
 def lm(folder):
-    settings = {"tokenizer.model": "word", "train.threads": 1}
+    settings, out = {"tokenizer.model": "word", "train.threads": 1}, folder / "lm"
     return firth.train(
-        "lstm-lm:tiny", text=STORIES, out=folder / "lm", budget="20 steps", width=16, lr=0.01, settings=settings
+        "lstm-lm:tiny", text=STORIES, out=out, budget="20 steps", width=16, learning_rate=0.01, settings=settings
     )
 
 
@@ -73,6 +73,14 @@ def test_lines_of_gensim(vectors, tmp_path):
     assert vectors.doesnt_match(["cat", "dog", "house"]) in ("cat", "dog", "house")
     vectors.save(tmp_path / "vectors.bin")
     assert firth.WordVectors.load(tmp_path / "vectors.bin").index_to_key == vectors.index_to_key
+
+
+def test_a_model_of_vectors_answers_too(word_model, vectors):
+    assert word_model.most_similar("king", topn=3) == vectors.most_similar("king", topn=3)
+    assert word_model.similarity("king", "queen") == vectors.similarity("king", "queen")
+    assert word_model.analogy("cat", "dog", "king") == vectors.analogy("cat", "dog", "king")
+    assert word_model.doesnt_match(["cat", "dog", "house"]) == vectors.doesnt_match(["cat", "dog", "house"])
+    assert np.array_equal(word_model["king"], vectors["king"]) and "king" in word_model and "zebra" not in word_model
 
 
 def test_vectors_are_an_array(vectors):
@@ -178,6 +186,15 @@ def test_a_saved_model_is_the_same(lm, tmp_path):
         lm.save(None)
 
 
+def test_a_method_that_a_model_lacks_is_named_with_the_nearest(lm, word_model):
+    for model, name, near in ((lm, "generat", "generate"), (word_model, "most_similiar", "most_similar")):
+        with pytest.raises(firth.FirthError, match=f"did you mean '{near}'"):
+            getattr(model, name)
+    assert not hasattr(lm, "translate") and getattr(lm, "predict", None) is None
+    with pytest.raises(AttributeError):
+        firth.trian  # noqa: B018
+
+
 def test_presets_are_listed():
     table = firth.presets()
     (entry,) = [each for each in table if each.name == "lstm-lm"]
@@ -253,7 +270,7 @@ def test_wrong_arguments_are_refused(call, wrong, tmp_path, monkeypatch):
 
 
 def test_an_unknown_argument_is_told_as_python_writes_it():
-    with pytest.raises(firth.FirthError, match="unknown argument 'learning_rate'; did you mean 'lr'"):
-        firth.train("lstm-lm:tiny", learning_rate=0.1)
+    with pytest.raises(firth.FirthError, match="unknown argument 'lr'; did you mean 'learning_rate'"):
+        firth.train("lstm-lm:tiny", lr=0.1)
     with pytest.raises(firth.FirthError, match="did you mean 'batch_size'"):
         firth.train("lstm-lm:tiny", batchsize=4)

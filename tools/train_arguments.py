@@ -11,7 +11,7 @@ from typing import Any, Literal, get_args, get_origin
 
 from firth.cli.config_options import ConfigOptions
 from firth.config import schema
-from firth.config.short_names import SECTIONS
+from firth.config.short_names import SECTIONS, argument
 
 MODULE = Path(__file__).parent.parent / "src" / "firth" / "config" / "train_arguments.py"
 OWN = ("text",)  # an argument of `firth.train` itself
@@ -36,7 +36,7 @@ def module() -> str:
         lines.append(f"    # {title}")
         for name in names:
             if name not in OWN:
-                lines.append(field(name.replace("-", "_"), types(options, name)))
+                lines.append(field(argument(name), types(options, name)))
     return "\n".join(lines) + "\n"
 
 

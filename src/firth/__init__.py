@@ -1,5 +1,6 @@
 """firth: language models of every family, on your own text, on one machine."""
 
+import sys
 from typing import TYPE_CHECKING, Any
 
 __version__ = "0.2.0"
@@ -66,7 +67,7 @@ _HOMES = {
 
 def __getattr__(name: str) -> Any:
     if name not in _HOMES:
-        raise AttributeError(f"module 'firth' has no attribute {name!r}")
+        raise AttributeError(f"module 'firth' has no attribute {name!r}", name=name, obj=sys.modules[__name__])
     import importlib
 
     module = importlib.import_module(_HOMES[name])

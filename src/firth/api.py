@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, Unpack
 
 from firth.arguments import as_path
 from firth.config import core, schema
-from firth.config.short_names import SHORT_NAMES, SYNONYMS
+from firth.config.short_names import ARGUMENTS, SHORT_NAMES, SYNONYMS, argument
 from firth.config.train_arguments import TrainArguments
 from firth.errors import FirthError, unknown
 from firth.families import FAMILIES
@@ -284,12 +284,11 @@ def _run_path(run: Any) -> Path:
 
 def _by_flag(short: Mapping[str, object]) -> dict[str, str]:
     """Arguments as flags, their values as text; None is as if it were left out."""
-    known = {name.replace("-", "_"): name for name in SHORT_NAMES}
-    synonyms = {name.replace("-", "_"): target.replace("-", "_") for name, target in SYNONYMS.items()}
+    synonyms = {name.replace("-", "_"): argument(flag) for name, flag in {**SYNONYMS, "lr": "lr"}.items()}
     for name in short:
-        if name not in known:
-            raise unknown("argument", name, [*known, "out", "settings", "progress"], synonyms=synonyms)
-    return {known[name]: _text(value) for name, value in short.items() if value is not None}
+        if name not in ARGUMENTS:
+            raise unknown("argument", name, [*ARGUMENTS, "out", "settings", "progress"], synonyms=synonyms)
+    return {ARGUMENTS[name]: _text(value) for name, value in short.items() if value is not None}
 
 
 def _override_pretrained(pretrained: schema.Neural, overrides: Iterable[str], where: str) -> schema.Neural:

@@ -20,6 +20,10 @@ class FirthError(Exception):
         return " ".join(line.split())
 
 
+class MissingMethodError(FirthError, AttributeError):
+    """A method that a model does not have; an AttributeError too, so that `hasattr` works."""
+
+
 def unknown(
     kind: str,
     name: str,

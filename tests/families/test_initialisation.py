@@ -98,7 +98,13 @@ def test_training_continues_from_the_weights_of_the_other_run(run, tmp_path):
     old = firth.load(run)
     settings = {"batching.batch_size": 4, "train.threads": 1, "train.evaluate_every": 1}
     one = firth.train(
-        str(run), text=TEXT, init_from=str(run), out=tmp_path / "one", budget="1 steps", lr=1e-9, settings=settings
+        str(run),
+        text=TEXT,
+        init_from=str(run),
+        out=tmp_path / "one",
+        budget="1 steps",
+        learning_rate=1e-9,
+        settings=settings,
     )
     expected, value = (model.evaluate(TEXT)[0].value for model in (old, one))
     assert value == pytest.approx(expected, rel=1e-4)

@@ -1,4 +1,5 @@
-"""Short names of common settings: flags of the command line (`--lr`) and arguments of `firth.train` (`lr=`).
+"""Short names of common settings: flags of the command line (`--batch-size`) and arguments of `firth.train`
+(`batch_size=`).
 
 Where families name a setting differently, the first name that a configuration has is used; names joined by + are set
 together.
@@ -12,11 +13,13 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True)
 class ShortName:
-    """A setting's line in the help, its full names, and what the help calls its value if not by its type."""
+    """A setting's line in the help, its full names, what the help calls its value if not by its type, and its name as
+    an argument of Python if that is not the flag's."""
 
     help: str
     names: tuple[str, ...]
     metavar: str = ""
+    argument: str = ""
 
 
 def _short(help_text: str, *names: str, metavar: str = "") -> ShortName:
@@ -82,7 +85,11 @@ SECTIONS: Mapping[str, Mapping[str, ShortName]] = {
         "epochs": _short("Passes over the data (word vectors, fastText, alignment).", "train.epochs"),
         "batch-size": _short("Rows of a batch.", "batching.batch_size"),
         "max-length": _short("Tokens of a row; of labelled texts, at most.", "batching.length"),
-        "lr": _short("Peak learning rate.", "train.optimizer.learning_rate", "method.learning_rate"),
+        "lr": ShortName(
+            "Peak learning rate.",
+            ("train.optimizer.learning_rate", "method.learning_rate"),
+            argument="learning_rate",
+        ),
         "patience": _short("Early stopping: evaluations in a row without improvement; 0: never.", "train.patience"),
         "precision": _short("bf16: mixed precision.", "train.precision"),
         "threads": _short("Number of threads; 0: all cores.", "train.threads"),
@@ -164,3 +171,12 @@ SYNONYMS: Mapping[str, str] = {
 }
 
 SHORT_NAMES: Mapping[str, ShortName] = {name: entry for section in SECTIONS.values() for name, entry in section.items()}
+
+
+def argument(flag: str) -> str:
+    """The name in Python of a flag."""
+    return (flag in SHORT_NAMES and SHORT_NAMES[flag].argument) or flag.replace("-", "_")
+
+
+# argument of `firth.train` -> flag
+ARGUMENTS: Mapping[str, str] = {argument(flag): flag for flag in SHORT_NAMES}

@@ -57,7 +57,7 @@ class TrainArguments(TypedDict, total=False):
     epochs: int
     batch_size: int
     max_length: int
-    lr: float
+    learning_rate: float
     patience: int
     precision: Literal["float32", "bf16"]
     threads: int

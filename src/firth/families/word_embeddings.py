@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -21,7 +21,7 @@ from firth.embeddings.formats import safetensors_store
 from firth.embeddings.loading import load_vectors
 from firth.embeddings.method import EmbeddingTrainer, Loss
 from firth.embeddings.training_text import Corpus
-from firth.embeddings.word_vectors import WordVectors
+from firth.embeddings.word_vectors import Neighbour, WordVectors
 from firth.errors import FirthError, unknown
 from firth.families import pass_training as shared
 from firth.metrics.score import Score, signature
@@ -219,6 +219,30 @@ class WordVectorModel(TrainedModel):
     def __init__(self, run: Run, tokenizer: Tokenizer, vectors: WordVectors) -> None:
         self.run, self.tokenizer, self.vectors = run, tokenizer, vectors
         self.config: schema.WordEmbeddings = run.record.config
+
+    def __getitem__(self, words: str | Iterable[str]) -> np.ndarray:
+        return self.vectors[words]
+
+    def __contains__(self, word: object) -> bool:
+        return word in self.vectors
+
+    def most_similar(
+        self, positive: str | Sequence[str], negative: str | Sequence[str] = (), topn: int = 10
+    ) -> list[Neighbour]:
+        """The words most similar to the positive ones and least to the negative ones; `vectors` has more options."""
+        return self.vectors.most_similar(positive, negative, topn)
+
+    def similarity(self, a: str, b: str) -> float:
+        """The cosine similarity of two words."""
+        return self.vectors.similarity(a, b)
+
+    def analogy(self, a: str, b: str, c: str, topn: int = 1) -> list[Neighbour]:
+        """The answers to the analogy: `a` is to `b` as `c` is to these."""
+        return self.vectors.analogy(a, b, c, topn)
+
+    def doesnt_match(self, words: Sequence[str]) -> str:
+        """The odd one out: the word farthest from the mean of all."""
+        return self.vectors.doesnt_match(words)
 
     @property
     def hint(self) -> str:

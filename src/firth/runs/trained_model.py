@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 from firth.arguments import as_path
 from firth.config import from_dict
 from firth.display import Table, html_facts
-from firth.errors import FirthError
+from firth.errors import FirthError, MissingMethodError, unknown
 from firth.runs import atomic_files
 from firth.runs.run_folder import Run
 
@@ -31,6 +31,13 @@ class TrainedModel:
     def sampled(self, split: str) -> str:
         """The name of a split in signatures: `test`, or `test/8` of a sample of an eighth."""
         return f"{split}/{self.sample_every}" if self.sample_every > 1 else split
+
+    def __getattr__(self, name: str) -> Any:
+        if name.startswith("_"):
+            raise AttributeError(name, name=name, obj=self)
+        methods = [each for each in dir(type(self)) if not each.startswith("_")]
+        error = unknown("attribute", name, methods, where=type(self).__name__)
+        raise MissingMethodError(error.what, where=error.where, do=error.do)
 
     def __repr__(self) -> str:
         return f"{type(self).__name__}(preset={self.run.record.preset!r}, run={str(self.run.path)!r})"
