@@ -80,6 +80,7 @@ class _PassTrainer:
         self._words_per_chunk = task.trainer.size / self.chunks  # on average
         self._recent_loss = Loss(0, 0.0)
         self._reported_step = self._words_trained = 0
+        self._paused = 0.0  # seconds
 
     def run(self) -> PassState:
         """Train what is left."""
@@ -114,10 +115,12 @@ class _PassTrainer:
             due = state.step % self._log_every == 0 or state.step % self.chunks == 0
             if due and trainer.has_loss:
                 self._report()
+        paused = time.perf_counter()
         if state.step % self.chunks == 0:
             self._end_epoch()
         if state.finished or stop_signal() or self._checkpoint_due():
             self._save()
+        self._paused += time.perf_counter() - paused
 
     def _checkpoint_due(self) -> bool:
         return time.perf_counter() - self._saved >= self.task.config.checkpoint_seconds
@@ -162,8 +165,8 @@ class _PassTrainer:
     def _report(self) -> None:
         words = round((self.state.step - self._reported_step) * self._words_per_chunk)
         self._words_trained += words
-        # chunks end in bursts: the mean speed so far
-        speed = self._words_trained / max(1e-9, time.perf_counter() - self._began)
+        # chunks end in bursts: the mean speed so far, without evaluations and checkpoints
+        speed = self._words_trained / max(1e-9, time.perf_counter() - self._began - self._paused)
         entry = {"loss": self._recent_loss.mean, "tokens": words, "tokens_per_second": speed}
         entry["fraction"] = self.state.step / self.steps
         self._record(entry, self.task.progress.step)
