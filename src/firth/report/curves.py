@@ -82,7 +82,8 @@ def _clip(a: Point, b: Point, top: float, bottom: float) -> tuple[Point, Point] 
         return None
 
     def at(fraction: float) -> Point:
-        return a[0] + fraction * (b[0] - a[0]), a[1] + fraction * (b[1] - a[1])
+        height = a[1] + fraction * (b[1] - a[1])
+        return a[0] + fraction * (b[0] - a[0]), min(max(height, top), bottom)  # far values are not exact
 
     return a if start == 0.0 else at(start), b if stop == 1.0 else at(stop)
 
