@@ -16,6 +16,7 @@ from firth.report.page import figure
 
 _WIDTH, _HEIGHT = 720.0, 330.0
 _BOX = Box(70.0, 58.0, _WIDTH - 16.0, _HEIGHT - 46.0)
+_TOP_ALONE = 36.0  # of the box without a legend
 
 
 @dataclass(frozen=True)
@@ -42,15 +43,17 @@ def line_chart(
     log_x: bool = False,
     log_y: bool = False,
     limits: Callable[[Sequence[Sequence[float]]], Limits] = full_limits,
+    x_limits: Limits | None = None,
     caption: str = "",
 ) -> str:
     """A line chart over a common x axis; the caption says what the limits clip. Empty without a finite value."""
     series = [line for line in series if finite(line.y)]
     if not series:
         return ""
-    x_low, x_high = full_limits([line.x for line in series])
+    x_low, x_high = x_limits or full_limits([line.x for line in series])
+    box = _BOX if len(series) > 1 else _BOX._replace(top=_TOP_ALONE)
     y_axis = Axis(*widen(limits([line.y for line in series]), log_y), y_label, log_y)
-    panel = Panel(_BOX, Axis(x_low, x_high, x_label, log_x), y_axis, "")
+    panel = Panel(box, Axis(x_low, x_high, x_label, log_x), y_axis, "")
     shapes: list[Shape] = []
     entries = []
     for number, line in enumerate(series):
@@ -71,7 +74,7 @@ def bar_chart(title: str, x_label: str, y_label: str, x: Sequence[float], height
         return ""
     step = min((b - a for a, b in itertools.pairwise(x)), default=1.0)
     x_axis = Axis(min(x) - step / 2, max(x) + step / 2, x_label)
-    panel = Panel(_BOX, x_axis, Axis(0.0, max(heights) * 1.05 or 1.0, y_label), "")
+    panel = Panel(_BOX._replace(top=_TOP_ALONE), x_axis, Axis(0.0, max(heights) * 1.05 or 1.0, y_label), "")
     bars: list[Shape] = []
     for value, height in zip(x, heights, strict=True):
         (left, top), (right, bottom) = (

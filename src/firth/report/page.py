@@ -20,7 +20,7 @@ table {{ border-collapse: collapse; width: 100%; }}
 th, td {{ padding: .25rem .75rem .25rem 0; vertical-align: top; text-align: start;
          border-bottom: 1px solid var(--line); }}
 td {{ unicode-bidi: plaintext; overflow-wrap: anywhere; min-width: 7rem; }}
-.number {{ text-align: right; white-space: nowrap; min-width: 0; font-variant-numeric: tabular-nums; }}
+.number {{ text-align: right; white-space: nowrap; min-width: 0; overflow-wrap: normal; font-variant-numeric: tabular-nums; }}
 th, th.number {{ font-weight: 600; vertical-align: bottom; white-space: normal; }}
 td small {{ color: var(--soft); }}
 .facts td:first-child {{ color: var(--soft); width: 34%; min-width: 7rem; }}
@@ -38,7 +38,7 @@ _PRINT = """
 * { print-color-adjust: exact; -webkit-print-color-adjust: exact; }
 .scroll, pre { overflow: visible !important; max-height: none !important; }
 figure, svg, tr, .card { break-inside: avoid; } h1, h2, h3, summary { break-after: avoid; }
-svg { min-width: 0 !important; max-width: 100% !important; max-height: 22cm; } table { font-size: 9pt; }
+svg { min-width: 0 !important; max-width: 100% !important; max-height: 22cm; } table { font-size: 8pt; }
 .number { white-space: normal; }
 details::details-content { content-visibility: visible; block-size: auto; }
 }

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 from html import escape
-from math import isfinite, nan
+from math import nan
 from typing import Any
 
 from firth.config import to_dict
 from firth.report.charts import Series, line_chart
-from firth.report.limits import full_limits, is_logarithmic, loss_limits, robust_limits
+from firth.report.limits import finite, full_limits, is_logarithmic, loss_limits, robust_limits
 from firth.report.page import facts, html_page
 from firth.runs import atomic_files
 from firth.runs.run_folder import Run, read_log
@@ -17,6 +18,7 @@ from firth.runs.summary import format_summary, summary
 from firth.training.speed import SPEED_NOTE, training_speed, warm_steps
 
 _MAX_POINTS = 400  # per curve: as many as are visible at this width
+Chart = Callable[..., str]  # `line_chart` over the steps of the run
 _SPLITS = {"train": "training", "valid": "validation"}
 
 
@@ -59,38 +61,39 @@ def _curves(lines: Sequence[Mapping[str, Any]]) -> list[str]:
     steps = [line for line in lines if "tokens_per_second" in line]
     if not steps:
         return []
-    charts = [_loss_chart(lines, steps), *_metric_charts(lines)]
-    rate, norm, speed = _series(steps, "learning_rate"), _series(steps, "grad_norm"), warm_steps(steps)
-    charts.append(line_chart("Learning rate", "step", "learning rate", [rate]))
-    limits = robust_limits([norm.y]) if any(map(isfinite, norm.y)) else (0.0, 0.0)
-    charts.append(line_chart("Gradient norm", "step", "norm before clipping", [norm], limits=robust_limits,
-                             log_y=is_logarithmic(limits)))  # fmt: skip
-    charts.append(line_chart("Speed", "step", "tokens/s", [_series(speed, "tokens_per_second")], limits=robust_limits,
-                             caption=SPEED_NOTE))  # fmt: skip
+    chart = partial(line_chart, x_label="step", x_limits=full_limits([[line["step"] for line in lines]]))
+    rate, speed = _series(steps, "learning_rate"), _series(warm_steps(steps), "tokens_per_second", "speed")
+    norm = _series(steps, "grad_norm", "gradient norm")
+    log_norm = bool(finite(norm.y)) and is_logarithmic(robust_limits([norm.y]))
+    charts = [
+        _loss_chart(chart, lines, steps),
+        *_metric_charts(chart, lines),
+        chart("Learning rate", y_label="learning rate", series=[rate]),
+        chart("Gradient norm", y_label="norm before clipping", series=[norm], limits=robust_limits, log_y=log_norm),
+        chart("Speed", y_label="tokens/s", series=[speed], limits=robust_limits, caption=SPEED_NOTE),
+    ]
     return ["<h2>Curves</h2>", *charts]
 
 
-def _loss_chart(lines: Sequence[Mapping[str, Any]], steps: Sequence[Mapping[str, Any]]) -> str:
+def _loss_chart(chart: Chart, lines: Sequence[Mapping[str, Any]], steps: Sequence[Mapping[str, Any]]) -> str:
     epochs = _of_split(lines, "train")  # training losses by epoch are less noisy than by step
     trained = _series(epochs or steps, "loss", "training", markers=bool(epochs))
     held_out = _series(_of_split(lines, "valid"), "loss", "validation", markers=True)
-    return line_chart("Loss", "step", "nats", [trained, held_out], limits=loss_limits)
+    return chart("Loss", y_label="nats", series=[trained, held_out], limits=loss_limits)
 
 
-def _metric_charts(lines: Sequence[Mapping[str, Any]]) -> list[str]:
+def _metric_charts(chart: Chart, lines: Sequence[Mapping[str, Any]]) -> list[str]:
     """A chart for each metric of the evaluations, such as perplexity, with the names of the splits."""
     charts = []
-    evaluations = [line for line in lines if "split" in line and "metric" in line]
+    evaluations = [line for line in lines if "split" in line and line.get("metric", "loss") != "loss"]
     for metric in dict.fromkeys(line["metric"] for line in evaluations):
-        of_metric = [line for line in evaluations if line["metric"] == metric and metric != "loss"]
+        of_metric = [line for line in evaluations if line["metric"] == metric]
         splits = {name: _of_split(of_metric, split) for split, name in _SPLITS.items()}
         series = [_series(points, "value", name, markers=True) for name, points in splits.items() if points]
-        if not any(isfinite(value) for line in series for value in line.y):
-            continue
-        names = " and ".join(line.name for line in series)
-        label = metric.replace("_", " ")
-        log_y = is_logarithmic(full_limits([line.y for line in series]))
-        charts.append(line_chart(f"{label[0].upper()}{label[1:]} ({names})", "step", label, series, log_y=log_y))
+        values = [line.y for line in series]
+        log_y = any(finite(each) for each in values) and is_logarithmic(full_limits(values))
+        label, names = metric.replace("_", " "), " and ".join(line.name for line in series)
+        charts.append(chart(f"{label[0].upper()}{label[1:]} ({names})", y_label=label, series=series, log_y=log_y))
     return charts
 
 
