@@ -21,6 +21,7 @@ class Axis:
     high: float
     label: str
     log_scale: bool = False
+    whole: bool = False  # only whole numbers have a meaning
 
     def fraction(self, value: float) -> float:
         """The position of a value along the axis: 0 to 1 within the limits, NaN where there is none."""
@@ -42,7 +43,8 @@ class Axis:
         return self._round_values(height / 36)
 
     def _round_values(self, count: float) -> list[float]:
-        return log_ticks(self.low, self.high) if self.log_scale else ticks(self.low, self.high, max(2, int(count)))
+        values = log_ticks(self.low, self.high) if self.log_scale else ticks(self.low, self.high, max(2, int(count)))
+        return [value for value in values if value == round(value)] if self.whole else values
 
 
 @dataclass(frozen=True)
@@ -96,7 +98,7 @@ def log_ticks(low: float, high: float) -> list[float]:
     if len(values) >= 3:
         return values
     values = [value * m for value in tens for m in (1, 2, 5) if low <= value * m <= high]
-    return values if len(values) >= 2 else ticks(low, high, 3)
+    return values if len(values) >= 2 else ticks(low, high)
 
 
 def format_number(value: float, digits: int = 3) -> str:

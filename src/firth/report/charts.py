@@ -46,14 +46,14 @@ def line_chart(
     x_limits: Limits | None = None,
     caption: str = "",
 ) -> str:
-    """A line chart over a common x axis; the caption says what the limits clip. Empty without a finite value."""
+    """A line chart over whole numbers; the caption says what the limits clip. Empty without a finite value."""
     series = [line for line in series if finite(line.y)]
     if not series:
         return ""
     x_low, x_high = x_limits or full_limits([line.x for line in series])
     box = _BOX if len(series) > 1 else _BOX._replace(top=_TOP_ALONE)
     y_axis = Axis(*widen(limits([line.y for line in series]), log_y), y_label, log_y)
-    panel = Panel(box, Axis(x_low, x_high, x_label, log_x), y_axis, "")
+    panel = Panel(box, Axis(x_low, x_high, x_label, log_x, whole=True), y_axis, "")
     shapes: list[Shape] = []
     entries = []
     for number, line in enumerate(series):
@@ -69,11 +69,11 @@ def _describe(name: str) -> Callable[[tuple[float, float]], str]:
 
 
 def bar_chart(title: str, x_label: str, y_label: str, x: Sequence[float], heights: Sequence[float]) -> str:
-    """A bar chart: a bar at each x, equally spaced, from zero. Empty text if there is no bar."""
+    """A bar chart: a bar from zero at each x, which are equally spaced whole numbers. Empty text if there is no bar."""
     if not len(x):
         return ""
     step = min((b - a for a, b in itertools.pairwise(x)), default=1.0)
-    x_axis = Axis(min(x) - step / 2, max(x) + step / 2, x_label)
+    x_axis = Axis(min(x) - step / 2, max(x) + step / 2, x_label, whole=True)
     panel = Panel(_BOX._replace(top=_TOP_ALONE), x_axis, Axis(0.0, max(heights) * 1.05 or 1.0, y_label), "")
     bars: list[Shape] = []
     for value, height in zip(x, heights, strict=True):

@@ -13,7 +13,7 @@ from firth.report.charts import Series, bar_chart, line_chart
 from firth.report.page import facts, html_page, table
 
 _STYLE = """
-body { max-width: 68rem; }
+body { max-width: 68rem; } .scroll svg { max-width: 50rem; }
 .kwic { font-size: .85rem; }
 .kwic td { white-space: nowrap; overflow: hidden; padding: .1rem .3rem; min-width: 0; overflow-wrap: normal; }
 .kwic .left, .kwic .right { width: 50%; max-width: 0; } /* the words found take what they need, the sides the rest */

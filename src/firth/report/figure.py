@@ -175,5 +175,9 @@ def arrange_points(
 
 def _table(rows: Sequence[Mapping[str, Any]]) -> str:
     names = list(rows[0])
-    texts = [column for column, name in enumerate(names) if not isinstance(rows[0][name], float)]
+    texts = [column for column, name in enumerate(names) if not all(_is_number(row[name]) for row in rows)]
     return table(names, ([escape(format_cell(value)) for value in row.values()] for row in rows), texts=texts)
+
+
+def _is_number(value: Any) -> bool:
+    return value is None or (isinstance(value, (int, float)) and not isinstance(value, bool))

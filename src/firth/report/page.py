@@ -19,8 +19,10 @@ p, figcaption, .soft {{ color: var(--soft); }} figcaption {{ font-size: .85rem; 
 table {{ border-collapse: collapse; width: 100%; }}
 th, td {{ padding: .25rem .75rem .25rem 0; vertical-align: top; text-align: start;
          border-bottom: 1px solid var(--line); }}
-td {{ unicode-bidi: plaintext; overflow-wrap: anywhere; min-width: 7rem; }}
-.number {{ text-align: right; white-space: nowrap; min-width: 0; overflow-wrap: normal; font-variant-numeric: tabular-nums; }}
+td {{ unicode-bidi: plaintext; overflow-wrap: anywhere; min-width: 3rem; }}
+td:first-child {{ min-width: 7rem; }} td.number {{ min-width: 0; }}
+.number {{ text-align: right; white-space: nowrap; min-width: 0; overflow-wrap: normal;
+          font-variant-numeric: tabular-nums; }}
 th, th.number {{ font-weight: 600; vertical-align: bottom; white-space: normal; }}
 td small {{ color: var(--soft); }}
 .facts td:first-child {{ color: var(--soft); width: 34%; min-width: 7rem; }}
@@ -28,8 +30,8 @@ pre {{ white-space: pre-wrap; border-inline-start: 3px solid var(--line); paddin
       overflow-wrap: anywhere; unicode-bidi: plaintext; text-align: start; }}
 svg {{ width: 100%; height: auto; }} .scroll svg {{ min-width: 36rem; }}
 code {{ font-size: .85em; color: var(--soft); overflow-wrap: anywhere; }}
-summary {{ cursor: pointer; }} mark {{ color: inherit; }}
-@media (max-width: 40rem) {{ th, td {{ padding-inline-end: .5rem; }} .number {{ font-size: .85rem; }} }}
+summary {{ cursor: pointer; }} mark {{ color: var(--ink); }}
+@media (max-width: 40rem) {{ th, td {{ padding-inline-end: .5rem; }} table {{ font-size: .85rem; }} }}
 """
 # After the style of the page: white paper, nothing clipped, details open (as far as the program can), figures whole.
 _PRINT = """
@@ -39,7 +41,6 @@ _PRINT = """
 .scroll, pre { overflow: visible !important; max-height: none !important; }
 figure, svg, tr, .card { break-inside: avoid; } h1, h2, h3, summary { break-after: avoid; }
 svg { min-width: 0 !important; max-width: 100% !important; max-height: 22cm; } table { font-size: 8pt; }
-.number { white-space: normal; }
 details::details-content { content-visibility: visible; block-size: auto; }
 }
 """

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from html import escape
 from pathlib import Path
 from typing import Any
 
 from firth.errors import FirthError
-from firth.report.axes import ticks
+from firth.report.axes import format_tick, ticks
 from firth.report.drawing import ColourName, Drawing, Line, Shape, Text, to_svg
 from firth.report.label_layout import truncate_text, wrap_text
 from firth.report.legend import Entry, legend
@@ -122,16 +122,12 @@ def _draw(study: SurprisalStudy) -> Drawing:
     longest = max(1, *map(len, lines.values()), *(len(s.probabilities) for s in study.passages[0].continuations))
     top = 66.0
     heading = f"mean of {len(study.passages)} passage{'s' * (len(study.passages) != 1)}"
-    shapes += _panel(heading, top, _MEAN_HEIGHT, longest, lines, is_main=True)
+    shapes += _panel(heading, top, longest, _highest(lines.values()), lines, is_main=True)
     top += _MEAN_HEIGHT + 12.0
+    highest = _highest(continuation.probabilities for continuation in study.passages[0].continuations)
     for continuation in study.passages[0].continuations:
-        shapes += _panel(
-            f"passage 1: {continuation.kind}",
-            top,
-            _PASSAGE_HEIGHT,
-            longest,
-            {continuation.kind: continuation.probabilities},
-        )
+        line = {continuation.kind: continuation.probabilities}
+        shapes += _panel(f"passage 1: {continuation.kind}", top, longest, highest, line)
         top += _PASSAGE_HEIGHT + 8.0
     shapes.append(Text(_WIDTH / 2, top + 14.0, "tokens after the prompt", 12.0, "soft", "middle"))
     notes = wrap_text(study.caption, 11.0, inner)
@@ -139,22 +135,32 @@ def _draw(study: SurprisalStudy) -> Drawing:
     return Drawing(_WIDTH, top + 38.0 + 15.0 * len(notes), study.title, tuple(shapes))
 
 
+def _highest(lines: Iterable[Sequence[float]]) -> float:
+    """The upper limit of probabilities, so that those of a weak model are not a level line."""
+    return min(1.0, 1.08 * max((value for line in lines for value in line), default=0.0)) or 1.0
+
+
 def _panel(
-    title: str, top: float, height: float, longest: int, lines: Mapping[str, Sequence[float]], is_main: bool = False
+    title: str,
+    top: float,
+    longest: int,
+    highest: float,
+    lines: Mapping[str, Sequence[float]],
+    is_main: bool = False,
 ) -> list[Shape]:
-    """A panel of probability against position; all panels have the same axes."""
-    bottom, right = top + height - 16.0, _WIDTH - _MARGIN
+    """A panel of probability against position; all panels have the same x axis, those of passages also the y axis."""
+    bottom, right = top + (_MEAN_HEIGHT if is_main else _PASSAGE_HEIGHT) - 16.0, _WIDTH - _MARGIN
 
     def to_pixels(position: int, value: float) -> tuple[float, float]:
         fraction = (position - 1) / max(1, longest - 1)
-        return _LEFT + fraction * (right - _LEFT), bottom - value * (bottom - top - 18.0)
+        return _LEFT + fraction * (right - _LEFT), bottom - value / highest * (bottom - top - 18.0)
 
     shapes: list[Shape] = [Text(_LEFT, top + 10.0, title, 12.0, "soft")]
-    for value in ticks(0.0, 1.0, 5 if is_main else 2):
+    for value in ticks(0.0, highest, 5 if is_main else 2):
         y = to_pixels(1, value)[1]
         shapes += [
             Line(((_LEFT, y), (right, y)), "line", 0.7),
-            Text(_LEFT - 8.0, y + 4.0, f"{value:g}", 11.0, "soft", "end"),
+            Text(_LEFT - 8.0, y + 4.0, format_tick(value), 11.0, "soft", "end"),
         ]
     for kind, values in lines.items():
         points = tuple(to_pixels(position, value) for position, value in enumerate(values, 1))
