@@ -51,7 +51,7 @@ def comparable(ladder):
     results = []
     for result in ladder.results:
         curve = tuple(replace(point, seconds=0.0) for point in result.curve)
-        results.append(replace(result, seconds=0.0, curve=curve))
+        results.append(replace(result, seconds=0.0, tokens_per_second=None, curve=curve))
     return rows, results, ladder.advice.rung, ladder.advice.sentences
 
 

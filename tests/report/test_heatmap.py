@@ -95,7 +95,7 @@ def test_the_files_are_whole_and_escaped(tmp_path):
         "<b>&" in text_content and "<i>title</i>" in text_content and "a <note>" in text_content and "␣" in text_content
     )
     page = html_page("report", [figure.html_fragment(), heatmap(["x"], ["y"], [[0.5]]).html_fragment()])
-    assert page.count("<svg") == page.count("</svg>") == 2 and "overflow-x:auto" in page
+    assert page.count("<svg") == page.count("</svg>") == 2 and page.count('<div class="scroll"><svg') == 2
 
 
 def test_png_blends_opacity_as_svg_does():

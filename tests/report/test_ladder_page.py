@@ -1,6 +1,7 @@
 """The report of a ladder: complete, escaped, self-contained."""
 
 import re
+from dataclasses import replace
 from itertools import pairwise
 from pathlib import Path
 from xml.etree import ElementTree
@@ -8,12 +9,13 @@ from xml.etree import ElementTree
 from hypothesis import given
 from hypothesis import strategies as st
 
-from firth.report.axes import Axis, Panel, format_number, spread_apart
-from firth.report.drawing import Circle, to_svg
-from firth.report.label_layout import Box
-from firth.report.ladder_figures import cost_quality_plot, learning_curves
+from firth.report.axes import format_number, spread_apart
+from firth.report.drawing import Circle, Text, to_svg
+from firth.report.label_layout import text_width
+from firth.report.ladder_figures import cost_quality_plot, learning_curves, rung_styles
 from firth.report.ladder_page import ladder_page
 from firth.runs.ladder_folder import Advice, ConfidenceInterval, Ladder, Point, Result, Row, UnitScores, WorstPassage
+from page_checks import check_page
 
 SVG = "{http://www.w3.org/2000/svg}"
 NAMES = ("1-gram", "5-gram", "lstm-lm", "transformer-lm")
@@ -42,6 +44,7 @@ def ladder(names=NAMES, floors=None):
 
 def test_the_page_is_self_contained_and_without_script():
     page = ladder_page(ladder())
+    check_page(page)
     assert not re.search(r"<script|<link|<img|\bsrc=|\bhref=|\bon\w+=|url\(|@import", page)
     assert "http" not in page.replace('xmlns="http://www.w3.org/2000/svg"', "")
 
@@ -62,12 +65,66 @@ def test_every_part_is_there():
 
 
 def test_curves_have_a_marker_for_every_evaluation_that_is_not_clipped():
-    drawing = learning_curves(ladder())
-    circles = [shape for shape in drawing.shapes if isinstance(shape, Circle)]
-    high = max(1.8 * 1.7, 1.1 * (1.8 + 0.3))  # the best level is 1.7, the worst end of a curve 2.1
-    visible = sum(base + 3 / n <= high + 0.06 * (high - 1.7) for base in (1.8, 1.7) for n in range(1, 11))
-    assert len(circles) == 2 * visible  # against seconds and against tokens
+    drawing, note = learning_curves(ladder())
+    circles = [shape for shape in drawing.shapes if isinstance(shape, Circle) and shape.tooltip]
+    panel_top = min(shape.y for shape in circles)
+    scores = sorted(float(shape.tooltip.split()[1]) for shape in circles if "at" in shape.tooltip)
+    assert scores[0] == 2.0 and len(circles) % 2 == 0  # against seconds and against tokens
+    clipped = [base + 3 / n for base in (1.8, 1.7) for n in range(1, 11) if base + 3 / n > scores[-1] + 1e-3]
+    assert 2 * (20 - len(clipped)) == len(circles) and panel_top > 0
+    assert f"lstm-lm up to {1.8 + 3:.3g}" in note and f"transformer-lm up to {1.7 + 3:.3g}" in note
+    assert len(clipped) <= 4  # only the beginning
     assert all(0 <= circle.x <= drawing.width and 0 <= circle.y <= drawing.height for circle in circles)
+
+
+def test_a_rung_that_diverges_does_not_squash_the_others():
+    good = ladder()
+    bad = replace(good.results[2], rung="bad", curve=tuple(Point(n, 100 * n, 10.0 * n) for n in range(1, 11)))
+    drawing, note = learning_curves(replace(good, results=(*good.results, bad)))
+    before = learning_curves(good)[0]
+
+    def heights(scene, rung):
+        marks = [shape.y for shape in scene.shapes if isinstance(shape, Circle) and shape.tooltip.startswith(rung)]
+        return max(marks) - min(marks)
+
+    assert heights(drawing, "lstm-lm") > 0.7 * heights(before, "lstm-lm")
+    assert "bad up to 100" in note
+
+
+def test_sixteen_rungs_with_long_names_fit():
+    names = [f"{'long-' * n}lm" for n in range(1, 15)] + ["1-gram", "2-gram"]
+    many = ladder(tuple(names))
+    many = replace(many, about={"text": "/a/" + "very-long-" * 40 + "name.txt"})
+    elements = check_page(ladder_page(many))
+    for tag, attrs, ancestors in elements:
+        if tag == "table" and attrs.get("class") != "facts":
+            assert "div" in ancestors
+    drawing, _ = learning_curves(many)
+    for shape in drawing.shapes:
+        if isinstance(shape, Text) and shape.align == "start":
+            assert shape.x + text_width(shape.text, shape.size) <= drawing.width
+    styles = rung_styles(many)
+    neural = [styles[name] for name in names[:14]]
+    assert len(set(neural)) == 14  # a colour or a marker of its own
+
+
+def test_the_table_has_no_samples_and_scrolls_in_its_own_box():
+    page = ladder_page(ladder())
+    table = page[page.index("<table") : page.index("</table>")]
+    assert page[: page.index("<table")].endswith('<div class="scroll">') and "sample" not in table
+    assert table.count("<th") == 8 and "perplexity (test)" in table and "class=chosen" in table
+    assert "first steps" in page
+
+
+def test_text_of_every_direction_and_length_is_in_the_page():
+    odd = ladder(("1-gram", "lstm-lm"))
+    texts = ("שלום עולם", "你好" * 200, "x" * 5000)
+    results = tuple(replace(result, samples=texts) for result in odd.results)
+    command = f"firth train lstm-lm --text {'a' * 3000}"
+    page = ladder_page(replace(odd, results=results, advice=replace(odd.advice, command=command)))
+    check_page(page)
+    assert all(text in page for text in (*texts, command))
+    assert "unicode-bidi: plaintext" in page and "overflow-wrap: anywhere" in page
 
 
 def test_without_curves_there_is_no_figure_of_learning_curves():
@@ -91,12 +148,6 @@ def test_labels_at_the_edge_are_a_gap_apart_and_keep_their_order(heights):
     for first, second in pairwise(order):
         assert shifted[second] - shifted[first] >= 14.0 - 1e-6
     assert all(-1e-9 <= y <= 300.0 for y in shifted)
-
-
-def test_a_line_is_clipped_where_it_leaves_the_panel():
-    panel = Panel(Box(0, 0, 100, 100), Axis(0, 10, "x"), Axis(0, 2, "y"), "")
-    assert panel.clip_line([(0, 4), (2, 0), (4, 4)]) == [(10, 0), (20, 100), (30, 0)]
-    assert panel.clip_line([(0, 3), (5, 3)]) == []
 
 
 def test_formatted_numbers_round_up_to_the_next_unit():

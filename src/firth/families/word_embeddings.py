@@ -186,7 +186,7 @@ def _finish(request: TrainRequest, prepared: Prepared) -> WordVectorModel:
         for line in shift.lines():
             request.progress.say(line)
         examples = ["\n".join(shift.lines()), *examples]
-    figures = [word_map(model.vectors, words, title="Frequent words").svg()] if len(words) > 2 else []
+    figures = [word_map(model.vectors, words, title="Frequent words").html_fragment()] if len(words) > 2 else []
     write_report(request.run, examples, "Nearest neighbours", figures)
     return model
 

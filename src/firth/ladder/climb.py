@@ -154,7 +154,8 @@ def _longer_command(rung: str, rows: Iterable[Row], shared: SharedData) -> str:
         amount = f"{round(seconds / 60)}m" if seconds < 5400 else f"{seconds / 3600:.1f}h"
         base, _, old_size = preset.partition(":")
         size = old_size if ":" in rung else choose_size(RUNGS[rung], parse_budget(amount), train.bytes)
-        epochs = row.tokens_per_second / slowdown(size, old_size) * seconds / train.tokens
+        speed = row.tokens / row.seconds if row.seconds else 0.0  # with evaluations, which the longer run has as well
+        epochs = speed / slowdown(size, old_size) * seconds / train.tokens
         preset = f"{base}:{size}"
     return train_command(rung, preset, shared.settings, shared.tokenizer_config, amount, epochs)
 

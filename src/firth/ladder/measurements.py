@@ -13,6 +13,7 @@ from firth.metrics.perplexity import perplexity
 from firth.runs.ladder_folder import Point, Result, UnitScores
 from firth.runs.run_folder import Run, read_log
 from firth.runs.summary import count_parameters
+from firth.training.speed import training_speed
 
 if TYPE_CHECKING:
     from firth.pipelines.language_model import LanguageModel
@@ -39,6 +40,7 @@ def measure(rung: str, model: LanguageModel, shared: SharedData) -> Result:
         curve=tuple(_curve(model.run, shared)),
         samples=_samples(model, shared),
         worst=worst_passages(shared.passages, surprisals),  # of the test text, the last split
+        tokens_per_second=training_speed(lines),
     )
 
 

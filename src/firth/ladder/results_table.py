@@ -27,7 +27,7 @@ def build_table(results: Sequence[Result], seed: int) -> tuple[Row, ...]:
             preset=result.preset,
             parameters=result.parameters,
             seconds=result.seconds,
-            tokens_per_second=result.tokens / result.seconds if result.seconds else 0.0,
+            tokens_per_second=result.tokens_per_second or _overall_speed(result),
             tokens=result.tokens,
             perplexity=result.test.perplexity,
             bits=test[index],
@@ -38,6 +38,10 @@ def build_table(results: Sequence[Result], seed: int) -> tuple[Row, ...]:
         )
         for index, result in enumerate(results)
     )
+
+
+def _overall_speed(result: Result) -> float:
+    return result.tokens / result.seconds if result.seconds else 0.0
 
 
 def score_intervals(

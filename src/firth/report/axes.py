@@ -6,11 +6,11 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from firth.report.charts import log_ticks, ticks
 from firth.report.drawing import Line, Shape, Text
 from firth.report.label_layout import Box, text_width
 
 _TICK_SIZE = 11.0
+_TICK_DIGITS = 6  # so that neighbouring ticks differ
 
 
 @dataclass(frozen=True)
@@ -21,21 +21,30 @@ class Axis:
     high: float
     label: str
     log_scale: bool = False
+    whole: bool = False  # only whole numbers have a meaning
 
     def fraction(self, value: float) -> float:
-        """The position of a value along the axis, from 0 to 1."""
+        """The position of a value along the axis: 0 to 1 within the limits, NaN where there is none."""
+        if not math.isfinite(value) or (self.log_scale and value <= 0):
+            return math.nan
         low, high, value = (
             map(math.log, (self.low, self.high, value)) if self.log_scale else (self.low, self.high, value)
         )
         return (value - low) / (high - low) if high > low else 0.5
 
     def ticks(self, length: float) -> list[float]:
-        """Tick values: round numbers, as many as fit into `length` pixels."""
-        values = (
-            log_ticks(self.low, self.high) if self.log_scale else ticks(self.low, self.high, max(2, int(length / 60)))
-        )
-        label_width = max((text_width(format_number(value), _TICK_SIZE) for value in values), default=0.0) + 12.0
+        """Tick values: round numbers, as many as fit side by side into `length` pixels."""
+        values = self._round_values(length / 60)
+        label_width = max((text_width(format_tick(value), _TICK_SIZE) for value in values), default=0.0) + 12.0
         return values[:: max(1, math.ceil(len(values) * label_width / length))] if length else values
+
+    def rows(self, height: float) -> list[float]:
+        """Tick values, one above the other."""
+        return self._round_values(height / 36)
+
+    def _round_values(self, count: float) -> list[float]:
+        values = log_ticks(self.low, self.high) if self.log_scale else ticks(self.low, self.high, max(2, int(count)))
+        return [value for value in values if value == round(value)] if self.whole else values
 
 
 @dataclass(frozen=True)
@@ -56,37 +65,53 @@ class Panel:
         """Draw the title, grid lines, ticks, tick labels and axis labels."""
         left, top, right, bottom = self.box
         shapes: list[Shape] = [Text(left, top - 12.0, self.title, 12.0, weight="bold")]
-        rows = max(2, int((bottom - top) / 36))
-        for value in log_ticks(self.y.low, self.y.high) if self.y.log_scale else ticks(self.y.low, self.y.high, rows):
+        for value in self.y.rows(bottom - top):
             _, height = self.to_pixels(self.x.high, value)
             shapes.append(Line(((left, height), (right, height)), "line", 0.7))
-            shapes.append(Text(left - 6.0, height + 4.0, f"{value:g}", _TICK_SIZE, "soft", "end"))
+            shapes.append(Text(left - 6.0, height + 4.0, format_tick(value), _TICK_SIZE, "soft", "end"))
         for value in self.x.ticks(right - left):
             across, _ = self.to_pixels(value, self.y.low)
             shapes.append(Line(((across, bottom), (across, bottom + 4.0)), "line", 0.7))
-            shapes.append(Text(across, bottom + 17.0, format_number(value), _TICK_SIZE, "soft", "middle"))
+            shapes.append(Text(across, bottom + 17.0, format_tick(value), _TICK_SIZE, "soft", "middle"))
         shapes.append(Text((left + right) / 2, bottom + 36.0, self.x.label, _TICK_SIZE, "soft", "middle"))
         return shapes
 
-    def clip_line(self, points: Sequence[tuple[float, float]]) -> list[tuple[float, float]]:
-        """Map a line to pixels, clipped at the upper limit of the y axis."""
-        clipped: list[tuple[float, float]] = []
-        for index, (x, y) in enumerate(points):
-            previous = points[index - 1] if index else (x, y)
-            if (y > self.y.high) != (previous[1] > self.y.high):
-                fraction = (self.y.high - previous[1]) / (y - previous[1])
-                clipped.append((previous[0] + fraction * (x - previous[0]), self.y.high))
-            if y <= self.y.high:
-                clipped.append((x, y))
-        return [self.to_pixels(x, y) for x, y in clipped]
+
+def ticks(low: float, high: float, about: int = 6) -> list[float]:
+    """Tick values: round numbers between two limits, about as many as `about`."""
+    if high <= low:
+        return [low]
+    raw = (high - low) / about
+    power = 10.0 ** math.floor(math.log10(raw))
+    step = next(power * m for m in (1, 2, 5, 10) if power * m >= raw)
+    first = math.ceil(low / step - 1e-9)
+    return [round(n * step, 12) for n in range(first, math.floor(high / step + 1e-9) + 1)]
 
 
-def format_number(value: float) -> str:
-    """Format a number in few characters: 12.3, 1.23k, 2.5M."""
+def log_ticks(low: float, high: float) -> list[float]:
+    """Tick values of a logarithmic axis: powers of ten, and also 2 and 5 times these where there are few.
+
+    Within less than a factor of five these may be one or none, and then they are round numbers.
+    """
+    tens = [10.0**n for n in range(math.floor(math.log10(low)), math.ceil(math.log10(high)) + 1)]
+    values = [value for value in tens if low <= value <= high]
+    if len(values) >= 3:
+        return values
+    values = [value * m for value in tens for m in (1, 2, 5) if low <= value * m <= high]
+    return values if len(values) >= 2 else ticks(low, high)
+
+
+def format_number(value: float, digits: int = 3) -> str:
+    """Format a number in few characters, with so many digits: 12.3, 1.23k, 2.5M."""
     for size, unit in ((1e9, "G"), (1e6, "M"), (1e3, "k")):
-        if abs(value) >= 0.9995 * size:  # would be rounded up to it
-            return f"{value / size:.3g}{unit}"
-    return f"{value:.3g}"
+        if abs(value) >= (1 - 0.5 * 10**-digits) * size:  # would be rounded up to it
+            return f"{value / size:.{digits}g}{unit}"
+    return f"{value:.{digits}g}"
+
+
+def format_tick(value: float) -> str:
+    """Format the number at a tick."""
+    return format_number(value, _TICK_DIGITS)
 
 
 def spread_apart(positions: Sequence[float], gap: float, low: float, high: float) -> list[float]:

@@ -10,24 +10,20 @@ from firth.corpus.concordance import Concordance, ConcordanceLine
 from firth.corpus.keyness import Keyness, Keyword
 from firth.corpus.statistics import LengthDistribution, Statistics
 from firth.report.charts import Series, bar_chart, line_chart
-from firth.report.run_page import html_page
+from firth.report.page import facts, html_page, table
 
 _STYLE = """
-body { max-width: 68rem; }
-th { text-align: left; font-weight: 600; padding: .25rem .75rem .25rem 0; border-bottom: 1px solid var(--line); }
-td:first-child { color: var(--ink); } .number, .kwic td:first-child.left { text-align: right; }
-td.number { white-space: nowrap; }
+body { max-width: 68rem; } .scroll svg { max-width: 50rem; }
 .kwic { font-size: .85rem; }
-.kwic td { white-space: nowrap; overflow: hidden; padding: .1rem .3rem; }
+.kwic td { white-space: nowrap; overflow: hidden; padding: .1rem .3rem; min-width: 0; overflow-wrap: normal; }
 .kwic .left, .kwic .right { width: 50%; max-width: 0; } /* the words found take what they need, the sides the rest */
-.kwic .left { text-align: right; direction: rtl; } .kwic .left bdi { direction: ltr; unicode-bidi: isolate; }
+.kwic .left { text-align: right; direction: rtl; unicode-bidi: normal; }
+.kwic .left bdi { direction: ltr; unicode-bidi: isolate; }
 .kwic .by { color: var(--soft); text-overflow: ellipsis; max-width: 8rem; }
-.kwic .word { font-weight: 600; text-align: center; }
-.two { display: grid; grid-template-columns: 1fr 1fr; gap: 2rem; } p { color: var(--soft); }
-@media (max-width: 60rem) {
-  body { font-size: .85rem; } .kwic { font-size: .75rem; } .two { grid-template-columns: 1fr; gap: 0; }
-  th, td { padding-right: .4rem; }
-}
+.kwic .word { font-weight: 600; text-align: center; max-width: 12rem; text-overflow: ellipsis; }
+.two { display: grid; grid-template-columns: repeat(2, minmax(0, 1fr)); gap: 2rem; }
+@media (max-width: 60rem) { .kwic { font-size: .75rem; } .two { grid-template-columns: minmax(0, 1fr); gap: 0; } }
+@media (max-width: 40rem) { .kwic .by { display: none; } .kwic .word { max-width: 6rem; } }
 """
 
 
@@ -72,7 +68,7 @@ def statistics_page(statistics: Statistics) -> str:
     """The page of `firth corpus stats`."""
     body = [
         f"<h1>{escape(statistics.source)}</h1>",
-        _fact_table(summary(statistics)),
+        facts((name, escape(value)) for name, value in summary(statistics).items()),
         "<h2>Curves</h2>",
         _zipf(statistics),
         _heaps(statistics),
@@ -125,26 +121,11 @@ def _row(line: ConcordanceLine, by: str) -> str:
 
 
 def _table(rows: Iterable[Sequence[object]], names: Sequence[str]) -> str:
-    head = "".join(f"<th{_number_class(column)}>{escape(name)}</th>" for column, name in enumerate(names))
-    lines = "".join(f"<tr>{''.join(_cell(column, value) for column, value in enumerate(row))}</tr>" for row in rows)
-    return f"<table><tr>{head}</tr>{lines}</table>"
-
-
-def _cell(column: int, value: object) -> str:
-    return f"<td{_number_class(column)}>{escape(_format_cell(value))}</td>"
-
-
-def _number_class(column: int) -> str:
-    return ' class="number"' if column else ""
+    return table(names, ([escape(_format_cell(value)) for value in row] for row in rows))
 
 
 def _format_cell(value: object) -> str:
     return f"{value:,}" if isinstance(value, int) else f"{value:z,.2f}" if isinstance(value, float) else str(value)
-
-
-def _fact_table(rows: dict[str, str]) -> str:
-    lines = "".join(f"<tr><td>{escape(name)}</td><td>{escape(value)}</td></tr>" for name, value in rows.items())
-    return f"<table>{lines}</table>"
 
 
 def _keyness_tables(key: Keyness | None, here: str, there: str) -> list[str]:
@@ -164,14 +145,14 @@ def _zipf(statistics: Statistics) -> str:
     zipf = statistics.zipf
     line = [zipf.regression.factor * rank**-zipf.regression.exponent for rank in zipf.ranks]
     series = [Series("count", zipf.ranks, zipf.counts, markers=True), Series("fit", zipf.ranks, line)]
-    return line_chart("Zipf's law: count by rank", "rank", "count", series, log_scale=True)
+    return line_chart("Zipf's law: count by rank", "rank", "count", series, log_x=True, log_y=True)
 
 
 def _heaps(statistics: Statistics) -> str:
     heaps = statistics.heaps
     line = [heaps.fit.factor * words**heaps.fit.exponent for words in heaps.words]
     series = [Series("types", heaps.words, heaps.types, markers=True), Series("fit", heaps.words, line)]
-    return line_chart("Heaps' law: types by tokens", "tokens", "types", series, log_scale=True)
+    return line_chart("Heaps' law: types by tokens", "tokens", "types", series, log_x=True, log_y=True)
 
 
 def _bars(title: str, unit: str, lengths: LengthDistribution) -> str:

@@ -9,18 +9,9 @@ from dataclasses import dataclass
 from html import escape
 from typing import Literal
 
-from firth.report.charts import COLOURS
+from firth.report.palette import GROUP_COUNT, THEMES, ColourName, css_name, css_variables
 
-Theme = Literal["light", "dark"]
 Point = tuple[float, float]
-ColourName = str  # a key of THEMES: ink, soft, line, paper, or `group 1`, `group 2`, …
-_LIGHT = {"ink": "#1a202c", "soft": "#718096", "line": "#cbd5e0", "paper": "#ffffff"}
-_DARK = {"ink": "#e2e8f0", "soft": "#a0aec0", "line": "#4a5568", "paper": "#171923"}
-_BRIGHT = ("#63b3ed", "#f6ad55", "#68d391", "#b794f4", "#f687b3", "#cbd5e0")  # group colours of the dark theme
-THEMES: dict[str, dict[ColourName, str]] = {
-    "light": _LIGHT | {f"group {n}": colour for n, colour in enumerate(COLOURS, 1)},
-    "dark": _DARK | {f"group {n}": colour for n, colour in enumerate(_BRIGHT, 1)},
-}
 MARKERS = ("circle", "square", "triangle", "diamond")
 _MARKER_POLYGONS = {"square": (4, math.pi / 4, 1.25), "triangle": (3, -math.pi / 2, 1.4), "diamond": (4, 0.0, 1.4)}
 _NOT_XML = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
@@ -86,7 +77,7 @@ class Drawing:
 
 def group_style(number: int) -> tuple[ColourName, str]:
     """The colour and the marker of the n-th group (from 0): when all colours are used, the next marker begins."""
-    return f"group {number % len(COLOURS) + 1}", MARKERS[number // len(COLOURS) % len(MARKERS)]
+    return f"group {number % GROUP_COUNT + 1}", MARKERS[number // GROUP_COUNT % len(MARKERS)]
 
 
 def marker(
@@ -140,25 +131,15 @@ def to_svg(drawing: Drawing, fixed_size: bool = False) -> str:
 
 
 def _style() -> str:
-    light, dark = (
-        "".join(f"--{_name(role)}:{colour};" for role, colour in THEMES[theme].items()) for theme in ("light", "dark")
-    )
     used = "".join(
         f".scene .{name}{{fill:var(--{name})}}.scene .stroke-{name}{{stroke:var(--{name})}}"
-        for name in map(_name, THEMES["light"])
+        for name in map(css_name, THEMES["light"])
     )
-    return (
-        f".scene{{{light}}}@media (prefers-color-scheme: dark){{.scene{{{dark}}}}}{used}"
-        ".scene text{font-family:system-ui,sans-serif}"
-    )
-
-
-def _name(role: ColourName) -> str:
-    return role.replace(" ", "-")
+    return f"{css_variables('.scene')}{used}.scene text{{font-family:system-ui,sans-serif}}"
 
 
 def _fill(role: ColourName) -> str:
-    return f'class="{_name(role)}" fill="{THEMES["light"][role]}"'
+    return f'class="{css_name(role)}" fill="{THEMES["light"][role]}"'
 
 
 def _tooltip(text: str) -> str:
@@ -177,7 +158,7 @@ def _polygon(shape: Polygon) -> str:
 
 
 def _line(shape: Line) -> str:
-    colour = f'class="stroke-{_name(shape.colour)}" stroke="{THEMES["light"][shape.colour]}"'
+    colour = f'class="stroke-{css_name(shape.colour)}" stroke="{THEMES["light"][shape.colour]}"'
     return f'<polyline points="{_format_points(shape.points)}" {colour} fill="none" stroke-width="{shape.width:g}"/>'
 
 

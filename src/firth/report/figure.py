@@ -11,20 +11,19 @@ from typing import Any
 import numpy as np
 
 from firth.errors import FirthError
-from firth.report.drawing import ColourName, Drawing, Line, Shape, Text, Theme, marker, to_svg
-from firth.report.label_layout import Anchor, Box, Label, text_width, truncate_text, wrap_text
+from firth.report.drawing import ColourName, Drawing, Line, Shape, Text, to_svg
+from firth.report.label_layout import Anchor, Box, Label, truncate_text, wrap_text
+from firth.report.legend import Entry, legend
+from firth.report.page import figure, format_cell, html_page, table
+from firth.report.palette import Theme
 from firth.report.png import to_png, unsupported_texts
-from firth.report.run_page import html_page
 from firth.runs import atomic_files
 
 _WIDTHS = (960.0, 1200.0, 1500.0, 1900.0)  # of the figure: the first with enough room for labels, else the last
 _MANY_POINTS = 150  # points from which on labels and markers are smaller
 _MARGIN, _LABEL_MARGIN = 20.0, 56.0  # around the figure; left and right of the points, for labels
 _MAX_LABEL_WIDTH = 180.0  # longer labels are truncated
-_STYLE = """
-body { max-width: 68rem; } .figure svg { min-width: 40rem; }
-summary { color: var(--soft); cursor: pointer; margin-top: 1rem; } th { text-align: left; font-weight: 600; }
-"""
+_STYLE = "body { max-width: 68rem; } summary { color: var(--soft); margin-top: 1rem; }"
 
 
 @dataclass(frozen=True)
@@ -53,7 +52,7 @@ class Figure:
 
     def html_fragment(self) -> str:
         """Render as HTML for embedding in another page."""
-        return f'<div class="figure" style="overflow-x:auto">{to_svg(self.drawing, self.fixed_size)}</div>'
+        return figure(to_svg(self.drawing, self.fixed_size))
 
     def png(self, theme: Theme = "light", scale: int = 2) -> bytes:
         """Render as the bytes of a PNG file (needs the extra `images`)."""
@@ -97,22 +96,14 @@ class FigureLayout:
         self.title, self.caption, self.width = title, caption, width
         self.size, self.radius = (12.0, 3.5) if len(points) <= _MANY_POINTS else (11.0, 3.0)
         inner_width = width - 2 * _MARGIN
-        self.head = [Text(_MARGIN, 30.0, truncate_text(title, 16.0, inner_width), 16.0, weight="bold")]
-        top = self._legend(groups, inner_width) + 12.0
+        self.head: list[Shape] = [Text(_MARGIN, 30.0, truncate_text(title, 16.0, inner_width), 16.0, weight="bold")]
+        entries = [Entry(name, *style) for name, style in groups.items()]
+        shapes, last = legend(entries, _MARGIN, 54.0, width - _MARGIN)
+        self.head += shapes
+        top = (last if entries else 34.0) + 12.0
         plot_height = self._fit(points, inner_width, top)
         self.area = Box(_MARGIN, top, self.width - _MARGIN, top + plot_height)
         self.height = top + plot_height + 16.0
-
-    def _legend(self, groups: Mapping[str, tuple[ColourName, str]], inner_width: float) -> float:
-        """Draw the legend into the head; return where it ends."""
-        x, y = _MARGIN, 54.0
-        for name, (colour, shape) in groups.items():
-            text = truncate_text(name, 12.0, inner_width - 16.0)
-            if x > _MARGIN and x + 16.0 + text_width(text, 12.0) > self.width - _MARGIN:
-                x, y = _MARGIN, y + 20.0
-            self.head += [marker(x + 5.0, y - 4.0, 4.5, colour, shape), Text(x + 15.0, y, text, 12.0)]
-            x += 15.0 + text_width(text, 12.0) + 16.0
-        return y if groups else 34.0
 
     def _fit(self, points: np.ndarray, inner_width: float, top: float) -> float:
         """Set `positions`, the points in pixels with equal axis scales; return the height they take with labels."""
@@ -183,12 +174,10 @@ def arrange_points(
 
 
 def _table(rows: Sequence[Mapping[str, Any]]) -> str:
-    head = "".join(f"<th>{escape(key)}</th>" for key in rows[0])
-    lines = ("".join(f"<td>{escape(_format_cell(value))}</td>" for value in row.values()) for row in rows)
-    return f"<table><tr>{head}</tr>{''.join(f'<tr>{line}</tr>' for line in lines)}</table>"
+    names = list(rows[0])
+    texts = [column for column, name in enumerate(names) if not all(_is_number(row[name]) for row in rows)]
+    return table(names, ([escape(format_cell(value)) for value in row.values()] for row in rows), texts=texts)
 
 
-def _format_cell(value: Any) -> str:
-    if isinstance(value, bool) or value is None:
-        return {True: "yes", False: "no", None: "n/a"}[value]
-    return f"{value:.3f}" if isinstance(value, float) else str(value)
+def _is_number(value: Any) -> bool:
+    return value is None or (isinstance(value, (int, float)) and not isinstance(value, bool))

@@ -5,27 +5,29 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 
 from firth.report.axes import Axis, Panel, format_number, spread_apart
+from firth.report.curves import clipping_note, draw_curve
 from firth.report.drawing import Circle, ColourName, Drawing, Line, Shape, Text, group_style
-from firth.report.label_layout import Anchor, Box, place_labels, text_width
+from firth.report.label_layout import Anchor, Box, place_labels, truncate_text
+from firth.report.legend import Entry, legend
+from firth.report.limits import loss_limits, widen
 from firth.runs.ladder_folder import Ladder, Point, Result, Row
 
-_WIDTH, _HEIGHT = 1080.0, 400.0
-_PANELS = (Box(58.0, 86.0, 466.0, 350.0), Box(598.0, 86.0, 1006.0, 350.0))
-_LEGEND_HEIGHT = 44.0  # panels move up by it where there is no legend
-_MAX_RATIO = 1.8  # times the best score: worse scores are clipped
+_WIDTH, _PANEL_HEIGHT = 1080.0, 264.0
+_SIDES = ((58.0, 466.0), (598.0, 1006.0))  # left and right of the panels
+_TOP, _BOTTOM = 42.0, 50.0  # around a panel
 _LABEL_SIZE = 11.0
 
 
-def rung_colours(ladder: Ladder) -> dict[str, ColourName]:
-    """A colour for each rung with a learning curve; the others are grey."""
+def rung_styles(ladder: Ladder) -> dict[str, tuple[ColourName, str]]:
+    """A colour and a marker for each rung with a learning curve; the others are grey."""
     neural = [result.rung for result in ladder.results if len(result.curve) > 1]
-    return {result.rung: "soft" for result in ladder.results} | {
-        name: group_style(number)[0] for number, name in enumerate(neural)
+    return {result.rung: ("soft", "circle") for result in ladder.results} | {
+        name: group_style(number) for number, name in enumerate(neural)
     }
 
 
-def learning_curves(ladder: Ladder) -> Drawing | None:
-    """Learning curves: validation scores against seconds and tokens; rungs without a curve are level lines."""
+def learning_curves(ladder: Ladder) -> tuple[Drawing, str] | None:
+    """Learning curves: validation scores against seconds and tokens, and a note; None without a curve."""
     neural = [result for result in ladder.results if len(result.curve) > 1]
     if not neural:
         return None
@@ -33,39 +35,37 @@ def learning_curves(ladder: Ladder) -> Drawing | None:
         ("seconds of training", lambda point: point.seconds),
         ("training tokens", lambda point: float(point.tokens)),
     )
-    y_axis = _y_axis(ladder, neural)
-    shapes: list[Shape] = _legend([result.rung for result in neural], rung_colours(ladder))
-    for box, (name, value) in zip(_PANELS, x_axes, strict=True):
+    y_axis, styles = _y_axis(ladder, neural), rung_styles(ladder)
+    entries = [Entry(result.rung, *styles[result.rung], line=True) for result in neural]
+    shapes, last = legend(entries, _SIDES[0][0], 20.0, _WIDTH - 20.0)
+    top = last + _TOP
+    for (left, right), (name, value) in zip(_SIDES, x_axes, strict=True):
         x_max = max(value(point) for result in neural for point in result.curve)
+        box = Box(left, top, right, top + _PANEL_HEIGHT)
         panel = Panel(box, Axis(0.0, x_max or 1.0, name), y_axis, f"{ladder.metric}, validation text")
         shapes += [*panel.draw_axes(), *_level_lines(panel, ladder)]
         for result in neural:
-            shapes += _curve(panel, result, value, rung_colours(ladder)[result.rung], ladder.metric)
-    return Drawing(_WIDTH, _HEIGHT, "Learning curves", tuple(shapes))
+            points = [(value(point), point.bits) for point in result.curve]
+            shapes += draw_curve(panel, points, styles[result.rung], 2.0, 2.6, _describe(result.rung, ladder.metric))
+    curves = {result.rung: [(point.seconds, point.bits) for point in result.curve] for result in neural}
+    levels = {result.rung: [(0.0, result.valid.bits)] for result in ladder.results if len(result.curve) <= 1}
+    drawing = Drawing(_WIDTH, top + _PANEL_HEIGHT + _BOTTOM, "Learning curves", tuple(shapes))
+    return drawing, clipping_note(panel, curves | levels)
+
+
+def _describe(rung: str, unit: str) -> Callable[[tuple[float, float]], str]:
+    return lambda point: f"{rung}: {point[1]:.3f} {unit} at {format_number(point[0])}"
 
 
 def _y_axis(ladder: Ladder, neural: Sequence[Result]) -> Axis:
-    """The y axis, from the best score to the worst, but not far above the ends of the curves."""
-    levels = [result.valid.bits for result in ladder.results]
-    final_scores = [result.curve[-1].bits for result in neural]
-    low = min([*levels, *final_scores, *_true_entropy(ladder, "valid")])
-    worst = max([*levels, *(point.bits for result in neural for point in result.curve)])
-    high = min(worst, max(_MAX_RATIO * low, 1.1 * max(final_scores)))
-    margin = (high - low or low) * 0.06
-    return Axis(low - margin, high + margin, ladder.metric)
+    """The y axis, from the best score to the worst, as far as these are not far beyond the others."""
+    curves = [[point.bits for point in result.curve] for result in neural]
+    levels = [[value] for value in (*_true_entropy(ladder, "valid"), *(result.valid.bits for result in ladder.results))]
+    return Axis(*widen(loss_limits([*curves, *levels])), ladder.metric)
 
 
 def _true_entropy(ladder: Ladder, split: str) -> list[float]:
     return [ladder.floors[split]] if split in ladder.floors else []
-
-
-def _legend(names: Sequence[str], colour: dict[str, ColourName]) -> list[Shape]:
-    shapes: list[Shape] = []
-    x = _PANELS[0].left
-    for name in names:
-        shapes += [Line(((x, 36.0), (x + 18.0, 36.0)), colour[name], 2.4), Text(x + 23.0, 40.0, name)]
-        x += 23.0 + text_width(name, 12.0) + 20.0
-    return shapes
 
 
 def _level_lines(panel: Panel, ladder: Ladder) -> list[Shape]:
@@ -78,19 +78,8 @@ def _level_lines(panel: Panel, ladder: Ladder) -> list[Shape]:
     shapes: list[Shape] = []
     for (name, value), y, text_y in zip(visible, positions, spread_apart(positions, 14.0, top, bottom), strict=True):
         shapes.append(Line(((left, y), (right, y)), "soft", 1.2))
-        shapes.append(Text(right + 6.0, text_y + 4.0, name, _LABEL_SIZE, "soft", tooltip=f"{name}: {value:.3f}"))
-    return shapes
-
-
-def _curve(panel: Panel, result: Result, value: Callable[[Point], float], colour: ColourName, unit: str) -> list[Shape]:
-    points = [(value(point), point.bits) for point in result.curve]
-    path = panel.clip_line(points)
-    shapes: list[Shape] = [Line(tuple(path), colour, 2.0)] if len(path) > 1 else []
-    for x, y in points:
-        if y <= panel.y.high:
-            shapes.append(
-                Circle(*panel.to_pixels(x, y), 2.6, colour, f"{result.rung}: {y:.3f} {unit} at {format_number(x)}")
-            )
+        shapes.append(Text(right + 6.0, text_y + 4.0, truncate_text(name, _LABEL_SIZE, _WIDTH - _SIDES[1][1] - 8.0),
+                           _LABEL_SIZE, "soft", tooltip=f"{name}: {value:.3f}"))  # fmt: skip
     return shapes
 
 
@@ -100,20 +89,19 @@ def cost_quality_plot(ladder: Ladder) -> Drawing:
         ("seconds of training", lambda row: max(row.seconds, 0.01)),
         ("parameters", lambda row: float(max(row.parameters, 1))),
     )
-    low, high = min(row.bits.low for row in ladder.rows), max(row.bits.high for row in ladder.rows)
-    margin = (high - low or high) * 0.06
-    y_axis = Axis(min([low, *_true_entropy(ladder, "test")]) - margin, high + margin, ladder.metric)
+    ends = [value for row in ladder.rows for value in (row.bits.low, row.bits.high)]
+    y_axis = Axis(*widen((min(ends + _true_entropy(ladder, "test")), max(ends))), ladder.metric)
     shapes: list[Shape] = []
-    for box, (name, value) in zip(_PANELS, x_axes, strict=True):
+    for (left, right), (name, value) in zip(_SIDES, x_axes, strict=True):
         values = [value(row) for row in ladder.rows]
         x_axis = Axis(min(values) / 1.8, max(values) * 1.8, name, log_scale=True)
-        box = box._replace(top=box.top - _LEGEND_HEIGHT, bottom=box.bottom - _LEGEND_HEIGHT)
+        box = Box(left, _TOP, right, _TOP + _PANEL_HEIGHT)
         shapes += _scatter(Panel(box, x_axis, y_axis, f"{ladder.metric}, test text"), ladder, value)
-    return Drawing(_WIDTH, _HEIGHT - _LEGEND_HEIGHT, "Quality against cost", tuple(shapes))
+    return Drawing(_WIDTH, _TOP + _PANEL_HEIGHT + _BOTTOM, "Quality against cost", tuple(shapes))
 
 
 def _scatter(panel: Panel, ladder: Ladder, value: Callable[[Row], float]) -> list[Shape]:
-    shapes, intervals, anchors = panel.draw_axes(), [], []
+    shapes, intervals, anchors, styles = panel.draw_axes(), [], [], rung_styles(ladder)
     for entropy in _true_entropy(ladder, "test"):
         ends = panel.to_pixels(panel.x.low, entropy), panel.to_pixels(panel.x.high, entropy)
         shapes += [
@@ -124,10 +112,11 @@ def _scatter(panel: Panel, ladder: Ladder, value: Callable[[Row], float]) -> lis
         x = value(row)
         (across, down), up = panel.to_pixels(x, row.bits.low), panel.to_pixels(x, row.bits.high)[1]
         intervals.append((across, up, across, down))
-        anchors.append(Anchor(*panel.to_pixels(x, row.bits.value), 5.0, row.rung))
-        shapes.append(Line(((across, up), (across, down)), rung_colours(ladder)[row.rung], 1.4))
+        name = truncate_text(row.rung, 12.0, 180.0)
+        anchors.append(Anchor(*panel.to_pixels(x, row.bits.value), 5.0, name))
+        shapes.append(Line(((across, up), (across, down)), styles[row.rung][0], 1.4))
         tooltip = f"{row.rung}: {row.bits.value:.3f} ({row.bits.low:.3f} to {row.bits.high:.3f}) at {format_number(x)}"
-        shapes.append(Circle(*panel.to_pixels(x, row.bits.value), 4.5, rung_colours(ladder)[row.rung], tooltip))
+        shapes.append(Circle(*panel.to_pixels(x, row.bits.value), 4.5, styles[row.rung][0], tooltip))
     for label in place_labels(anchors, Box(panel.box.left, panel.box.top, _WIDTH, panel.box.bottom), 12.0, intervals):
         if label:
             weight = "bold" if label.text == ladder.advice.rung else "normal"

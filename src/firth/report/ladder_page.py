@@ -5,35 +5,32 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from html import escape
 
-from firth.report.drawing import Drawing, to_svg
+from firth.report.drawing import to_svg
 from firth.report.ladder_figures import cost_quality_plot, learning_curves
-from firth.report.run_page import html_page
+from firth.report.page import facts, figure, html_page, table
+from firth.report.palette import heat
 from firth.runs.ladder_folder import ConfidenceInterval, Ladder, Result, Row, WorstPassage
+from firth.training.speed import SPEED_NOTE
 
 _STYLE = """
-body { max-width: 70rem; } h2 { margin-top: 2.6rem; } p { max-width: 48rem; } .soft { color: var(--soft); }
-.advice { border: 1px solid var(--line); border-left: 5px solid #2f855a; border-radius: 6px;
+body { max-width: 70rem; } h2 { margin-top: 2.6rem; } p { max-width: 48rem; } .scroll svg { min-width: 46rem; }
+.advice { border: 1px solid var(--line); border-left: 5px solid var(--accent); border-radius: 6px;
           padding: .4rem 1.2rem .8rem; margin: 1.2rem 0 2rem; }
-.advice p { margin: .45rem 0; } .advice .first { font-size: 1.15rem; }
-.advice code { display: block; margin-top: .3rem; padding: .5rem .7rem; border-radius: 4px; background: var(--line);
-               color: var(--ink); overflow-wrap: anywhere; }
-.figure, .scroll { overflow-x: auto; } .figure svg { min-width: 46rem; }
-th { text-align: left; font-weight: 600; padding: .25rem .75rem .25rem 0; border-bottom: 1px solid var(--line);
-     vertical-align: bottom; }
-td:first-child { color: var(--ink); } td small { color: var(--soft); font-weight: 400; }
-.number { text-align: right; white-space: nowrap; font-variant-numeric: tabular-nums; }
-tr.chosen td { font-weight: 600; background: color-mix(in srgb, #2f855a 12%, transparent); }
-.sample { width: 30%; max-width: 0; min-width: 8rem; overflow: hidden; text-overflow: ellipsis; white-space: nowrap; }
-.cards { display: grid; grid-template-columns: repeat(auto-fill, minmax(19rem, 1fr)); gap: 1rem; }
+.advice p { margin: .45rem 0; color: var(--ink); } .advice .first { font-size: 1.15rem; }
+.advice code { display: block; margin-top: .3rem; padding: .5rem .7rem; border-radius: 4px; color: var(--ink);
+               background: color-mix(in srgb, var(--line) 50%, transparent); }
+.chosen td { font-weight: 600; background: color-mix(in srgb, var(--accent) 12%, transparent); }
+.cards { display: grid; grid-template-columns: repeat(auto-fill, minmax(min(19rem, 100%), 1fr)); gap: 1rem; }
 .card { border: 1px solid var(--line); border-radius: 6px; padding: .6rem .9rem; min-width: 0; }
 .card h3 { margin: 0 0 .3rem; font-size: .95rem; } .card h3 small { color: var(--soft); font-weight: 400; }
 .card pre { font: .82rem/1.45 ui-monospace, monospace; margin: .5rem 0; max-height: 16rem; overflow: auto; }
-.worst p { font: .86rem/1.9 ui-monospace, monospace; margin: .35rem 0; max-width: none; overflow-wrap: anywhere; }
-.worst .bits { color: var(--soft); }
-.worst mark { color: inherit; border-radius: 3px; padding: .08em 0; white-space: pre-wrap; }
-details { margin: .5rem 0; } summary { cursor: pointer; } details pre { font-size: .82rem; margin: .2rem 0; }
+.worst p { font: .86rem/1.9 ui-monospace, monospace; margin: .35rem 0; max-width: none; overflow-wrap: anywhere;
+           color: var(--ink); unicode-bidi: plaintext; text-align: start; }
+.worst .bits { color: var(--soft); unicode-bidi: isolate; }
+.worst mark { border-radius: 3px; padding: .08em 0; white-space: pre-wrap; }
+details { margin: .5rem 0; } details pre { font-size: .82rem; margin: .2rem 0; }
 """
-_LEVELS = ((12.0, 70), (9.0, 52), (6.0, 34), (3.0, 17))  # from so many bits on, this opacity in percent
+_LEVELS = ((12.0, 70), (9.0, 52), (6.0, 34), (3.0, 17))  # from so many bits on, this percentage of the heat colour
 
 
 def ladder_page(ladder: Ladder) -> str:
@@ -42,8 +39,9 @@ def ladder_page(ladder: Ladder) -> str:
         f"<h1>Which language model for {escape(ladder.about['text'])}?</h1>",
         _advice(ladder),
         _table(ladder),
-        *_figure("Learning curves", learning_curves(ladder), _CURVES),
-        *_figure("Quality against cost", cost_quality_plot(ladder), _COST),
+        *_curves(ladder),
+        "<h2>Quality against cost</h2>",
+        figure(to_svg(cost_quality_plot(ladder)), _COST),
         *_samples(ladder),
         *_training_samples(ladder.results),
         *_worst(ladder),
@@ -52,10 +50,7 @@ def ladder_page(ladder: Ladder) -> str:
     return html_page(f"ladder: {ladder.about['text']}", body, _STYLE)
 
 
-_CURVES = (
-    "Scores on the validation text during training; lower is better. n-gram models are level lines. "
-    "Scores much worse than the best are clipped."
-)
+_CURVES = "Scores on the validation text during training; lower is better. Rungs without a curve are level lines."
 _COST = "The lower and the farther left, the better. Error bars are 95% confidence intervals."
 
 
@@ -66,30 +61,19 @@ def _advice(ladder: Ladder) -> str:
     return f'<div class="advice">{"".join(lines)}</div>'
 
 
-_COLUMNS = (
-    "rung",
-    "parameters",
-    "seconds",
-    "tokens/s",
-    "tokens",
-    "perplexity",
-    "{}",
-    "difference from the best",
-    "sample",
-)
-
-
 def _table(ladder: Ladder) -> str:
-    heads = [name.format(ladder.metric) for name in _COLUMNS]
-    cells = "".join(f"<th{' class=number' * (0 < n < 8)}>{escape(name)}</th>" for n, name in enumerate(heads))
-    rows = "".join(_row(row, ladder) for row in ladder.rows)
+    names = ("rung", "parameters", "seconds", "tokens/s", "tokens", "perplexity (test)", f"{ladder.metric} (test)",
+             "difference from the best")  # fmt: skip
+    chosen = next((index for index, row in enumerate(ladder.rows) if row.rung == ladder.advice.rung), None)
     entropy = ladder.floors.get("test")
-    note = f"<p>The true entropy of this text is {entropy:.3f} {ladder.metric}.</p>" if entropy else ""
-    return f'<div class="scroll"><table><tr>{cells}</tr>{rows}</table></div>{note}'
+    note = f"<p>The true entropy of this text is {entropy:.3f} {escape(ladder.metric)}.</p>" if entropy else ""
+    return f'{table(names, map(_cells, ladder.rows), chosen=chosen)}{note}<p class="soft">{SPEED_NOTE}</p>'
 
 
-def _row(row: Row, ladder: Ladder) -> str:
-    numbers = (
+def _cells(row: Row) -> tuple[str, ...]:
+    size = row.preset.partition(":")[2]
+    return (
+        escape(row.rung) + (f" <small>{escape(size)}</small>" if size and ":" not in row.rung else ""),
         f"{row.parameters:,}",
         f"{row.seconds:,.1f}",
         f"{row.tokens_per_second:,.0f}",
@@ -98,12 +82,6 @@ def _row(row: Row, ladder: Ladder) -> str:
         _format_interval(row.bits),
         _format_difference(row.behind),
     )
-    chosen = ' class="chosen"' if row.rung == ladder.advice.rung else ""
-    size = row.preset.partition(":")[2]
-    name = escape(row.rung) + (f" <small>{escape(size)}</small>" if size and ":" not in row.rung else "")
-    sample = escape(" ".join(row.sample.split()))
-    middle = "".join(f'<td class="number">{text}</td>' for text in numbers)
-    return f'<tr{chosen}><td>{name}</td>{middle}<td class="sample" title="{sample}"><small>{sample}</small></td></tr>'
 
 
 def _format_interval(interval: ConfidenceInterval) -> str:
@@ -118,10 +96,12 @@ def _format_difference(interval: ConfidenceInterval) -> str:
     )
 
 
-def _figure(title: str, scene: Drawing | None, note: str) -> list[str]:
-    if scene is None:
+def _curves(ladder: Ladder) -> list[str]:
+    curves = learning_curves(ladder)
+    if curves is None:
         return []
-    return [f'<h2>{title}</h2><div class="figure">{to_svg(scene)}</div><p class="soft">{escape(note)}</p>']
+    drawing, note = curves
+    return ["<h2>Learning curves</h2>", figure(to_svg(drawing), f"{_CURVES} {note}".strip())]
 
 
 def _samples(ladder: Ladder) -> list[str]:
@@ -133,7 +113,7 @@ def _samples(ladder: Ladder) -> list[str]:
 
 
 def _card(row: Row, unit: str, inside: Iterable[str]) -> str:
-    title = f"<h3>{escape(row.rung)} <small>{row.bits.value:.3f} {unit}</small></h3>"
+    title = f"<h3>{escape(row.rung)} <small>{row.bits.value:.3f} {escape(unit)}, test text</small></h3>"
     return f'<div class="card">{title}{"".join(inside)}</div>'
 
 
@@ -142,13 +122,13 @@ def _training_samples(results: Sequence[Result]) -> list[str]:
     with_samples = [result for result in results if any(point.sample for point in result.curve)]
     parts = []
     for result in with_samples:
-        rows = "".join(
-            f'<tr><td class="number">{point.seconds:,.0f} s</td><td class="number">{point.bits:.3f}</td>'
-            f"<td><pre>{escape(point.sample)}</pre></td></tr>"
+        rows = (
+            (f"{point.seconds:,.0f} s", f"{point.bits:.3f}", f"<pre>{escape(point.sample)}</pre>")
             for point in result.curve
             if point.sample
         )
-        parts.append(f"<details><summary>{escape(result.rung)}</summary><table>{rows}</table></details>")
+        samples = table(("time", "validation score", "sample"), rows, texts=(2,))
+        parts.append(f"<details><summary>{escape(result.rung)}</summary>{samples}</details>")
     return ["<h2>Samples during training</h2>", *parts] if parts else []
 
 
@@ -169,15 +149,14 @@ def _passage(passage: WorstPassage) -> str:
 
 
 def _token(token: str, bits: float) -> str:
-    opacity = next((percent for min_bits, percent in _LEVELS if bits >= min_bits), 0)
-    background = f"color-mix(in srgb, #dd6b20 {opacity}%, transparent)"
-    return f'<mark style="background: {background}" title="{bits:.1f} bits">{escape(token)}</mark>'
+    percent = next((level for min_bits, level in _LEVELS if bits >= min_bits), 0)
+    return f'<mark style="{heat(percent)}" title="{bits:.1f} bits">{escape(token)}</mark>'
 
 
 def _setup(ladder: Ladder) -> list[str]:
-    rows = "".join(f"<tr><td>{escape(k)}</td><td>{escape(v)}</td></tr>" for k, v in ladder.about.items())
+    about = facts((name, escape(value)) for name, value in ladder.about.items())
     notes = "".join(f"<p>{escape(note)}</p>" for note in ladder.notes)
-    return [f"<h2>Method</h2><p>{_METHOD}</p>{notes}<table>{rows}</table>"]
+    return [f"<h2>Method</h2><p>{_METHOD}</p>{notes}{about}"]
 
 
 _METHOD = (

@@ -10,7 +10,8 @@ from functools import cache
 from typing import TYPE_CHECKING, Any
 
 from firth.errors import FirthError
-from firth.report.drawing import THEMES, Circle, Drawing, Line, Polygon, Text, Theme
+from firth.report.drawing import Circle, Drawing, Line, Polygon, Text
+from firth.report.palette import THEMES, Theme
 
 if TYPE_CHECKING:
     from PIL.ImageDraw import ImageDraw

@@ -2,31 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 from html import escape
+from math import nan
 from typing import Any
 
 from firth.config import to_dict
 from firth.report.charts import Series, line_chart
+from firth.report.limits import finite, full_limits, is_logarithmic, loss_limits, robust_limits
+from firth.report.page import facts, html_page
 from firth.runs import atomic_files
 from firth.runs.run_folder import Run, read_log
 from firth.runs.summary import format_summary, summary
+from firth.training.speed import SPEED_NOTE, training_speed, warm_steps
 
 _MAX_POINTS = 400  # per curve: as many as are visible at this width
-_STYLE = """
-:root { color-scheme: light dark; --ink: #1a202c; --soft: #718096; --line: #e2e8f0; --paper: #fff; }
-@media (prefers-color-scheme: dark) { :root { --ink: #e2e8f0; --soft: #a0aec0; --line: #2d3748; --paper: #171923; } }
-body { font: 16px/1.5 system-ui, sans-serif; color: var(--ink); background: var(--paper); max-width: 50rem;
-       margin: 2rem auto; padding: 0 1rem; }
-h1 { font-size: 1.5rem; } h2 { font-size: 1.1rem; margin-top: 2rem; }
-table { border-collapse: collapse; width: 100%; } td { padding: .25rem .75rem .25rem 0; vertical-align: top;
-       border-bottom: 1px solid var(--line); overflow-wrap: anywhere; }
-td:first-child { color: var(--soft); white-space: nowrap; }
-pre { white-space: pre-wrap; border-left: 3px solid var(--line); padding-left: 1rem; overflow-wrap: anywhere; }
-svg { width: 100%; height: auto; } svg text { font: 12px system-ui, sans-serif; fill: var(--soft); }
-svg .title { font-size: 14px; font-weight: 600; fill: var(--ink); } svg .grid { stroke: var(--line); }
-code { font-size: .85em; color: var(--soft); }
-"""
+Chart = Callable[..., str]  # `line_chart` over the steps of the run
+_SPLITS = {"train": "training", "valid": "validation"}
 
 
 def write_report(run: Run, samples: Sequence[str], title: str = "Samples", figures: Sequence[str] = ()) -> None:
@@ -35,84 +28,94 @@ def write_report(run: Run, samples: Sequence[str], title: str = "Samples", figur
 
 
 def run_page(run: Run, samples: Sequence[str], title: str = "Samples", figures: Sequence[str] = ()) -> str:
-    """The report as HTML, with samples under their title, and figures as SVG."""
+    """The report as HTML, with samples under their title, and figures as HTML."""
     about, lines = summary(run.path), list(read_log(run.path / "log.jsonl"))
-    name = escape(run.path.name)
-    facts = {key: value for key, value in format_summary(about).items() if key not in ("scores", "run")}
+    speed = training_speed(lines)
+    values = {key: value for key, value in format_summary(about).items() if key not in ("scores", "run")}
+    values |= {"speed": f"{speed:,.0f} tokens/s"} if speed else {}
     body = [
-        f"<h1>{name}</h1>",
+        f"<h1>{escape(run.path.name)}</h1>",
         _scores(run),
         *_curves(lines),
         f"<h2>{escape(title)}</h2>",
         *(f"<pre>{escape(sample)}</pre>" for sample in samples),
         *figures,
         "<h2>The run</h2>",
-        _table(facts),
+        _table(values),
         "<h2>Configuration</h2>",
         _table(_flatten(to_dict(run.record.config))),
     ]
     return html_page(run.path.name, body)
 
 
-def html_page(title: str, body: Sequence[str], style: str = "") -> str:
-    """Assemble an HTML page from fragments of HTML, with additional CSS."""
-    return (
-        f'<!doctype html><html lang="en"><head><meta charset="utf-8"><title>{escape(title)}</title>'
-        f'<meta name="viewport" content="width=device-width"><style>{_STYLE}{style}</style></head>'
-        f"<body>{''.join(body)}</body></html>\n"
-    )
-
-
 def _scores(run: Run) -> str:
     rows = []
     for score in run.scores():
         value = "n/a" if score["value"] is None else f"{score['value']:.4f}"
-        label = escape(score["name"].replace("_", " "))
-        rows.append(f"<tr><td>{label}</td><td><b>{value}</b><br><code>{escape(score['signature'])}</code></td></tr>")
-    return f"<table>{''.join(rows)}</table>" if rows else ""
-
-
-# Further curves: title, key in log.jsonl, axis label.
-_CURVES = (
-    ("Learning rate", "learning_rate", "learning rate"),
-    ("Gradient norm", "grad_norm", "norm before clipping"),
-    ("Speed", "tokens_per_second", "tokens/s"),
-)
+        rows.append((score["name"].replace("_", " "), f"<b>{value}</b><br><code>{escape(score['signature'])}</code>"))
+    return facts(rows)
 
 
 def _curves(lines: Sequence[Mapping[str, Any]]) -> list[str]:
+    """Curves of the loss, the metric of each split, the learning rate, the gradient norm and the speed."""
     steps = [line for line in lines if "tokens_per_second" in line]
-    valid = [line for line in lines if line.get("split") == "valid"]
     if not steps:
         return []
-    step = [line["step"] for line in valid]
-    epochs = [
-        line for line in lines if line.get("split") == "train"
-    ]  # training losses by epoch are less noisy than by step
-    trained = Series(
-        "training", *(_downsample(epochs, "loss") if epochs else _downsample(steps, "loss")), markers=bool(epochs)
-    )
-    held_out = Series("validation", step, [line["loss"] for line in valid], markers=True)
-    charts = [line_chart("Loss", "step", "nats", [trained, held_out] if valid else [trained])]
-    for title, key, label in _CURVES:
-        if key in steps[0]:
-            charts.append(line_chart(title, "step", label, [Series(label, *_downsample(steps, key))]))
+    chart = partial(line_chart, x_label="step", x_limits=full_limits([[line["step"] for line in lines]]))
+    rate, speed = _series(steps, "learning_rate"), _series(warm_steps(steps), "tokens_per_second", "speed")
+    norm = _series(steps, "grad_norm", "gradient norm")
+    log_norm = bool(finite(norm.y)) and is_logarithmic(robust_limits([norm.y]))
+    charts = [
+        _loss_chart(chart, lines, steps),
+        *_metric_charts(chart, lines),
+        chart("Learning rate", y_label="learning rate", series=[rate]),
+        chart("Gradient norm", y_label="norm before clipping", series=[norm], limits=robust_limits, log_y=log_norm),
+        chart("Speed", y_label="tokens/s", series=[speed], limits=robust_limits, caption=SPEED_NOTE),
+    ]
     return ["<h2>Curves</h2>", *charts]
 
 
-def _downsample(lines: Sequence[Mapping[str, Any]], key: str) -> tuple[list[float], list[float]]:
-    """Average over equal intervals, so that the page of a long run stays small."""
+def _loss_chart(chart: Chart, lines: Sequence[Mapping[str, Any]], steps: Sequence[Mapping[str, Any]]) -> str:
+    epochs = _of_split(lines, "train")  # training losses by epoch are less noisy than by step
+    trained = _series(epochs or steps, "loss", "training", markers=bool(epochs))
+    held_out = _series(_of_split(lines, "valid"), "loss", "validation", markers=True)
+    return chart("Loss", y_label="nats", series=[trained, held_out], limits=loss_limits)
+
+
+def _metric_charts(chart: Chart, lines: Sequence[Mapping[str, Any]]) -> list[str]:
+    """A chart for each metric of the evaluations, such as perplexity, with the names of the splits."""
+    charts = []
+    evaluations = [line for line in lines if "split" in line and line.get("metric", "loss") != "loss"]
+    for metric in dict.fromkeys(line["metric"] for line in evaluations):
+        of_metric = [line for line in evaluations if line["metric"] == metric]
+        splits = {name: _of_split(of_metric, split) for split, name in _SPLITS.items()}
+        series = [_series(points, "value", name, markers=True) for name, points in splits.items() if points]
+        values = [line.y for line in series]
+        log_y = any(finite(each) for each in values) and is_logarithmic(full_limits(values))
+        label, names = metric.replace("_", " "), " and ".join(line.name for line in series)
+        charts.append(chart(f"{label[0].upper()}{label[1:]} ({names})", y_label=label, series=series, log_y=log_y))
+    return charts
+
+
+def _of_split(lines: Sequence[Mapping[str, Any]], split: str) -> list[Mapping[str, Any]]:
+    return [line for line in lines if line.get("split") == split]
+
+
+def _series(lines: Sequence[Mapping[str, Any]], key: str, name: str = "", markers: bool = False) -> Series:
+    """The values of a key, averaged over equal intervals, so that the page of a long run stays small."""
+    lines = [line for line in lines if key in line]
     width = max(1, -(-len(lines) // _MAX_POINTS))
     groups = [lines[start : start + width] for start in range(0, len(lines), width)]
-    return [group[-1]["step"] for group in groups], [sum(line[key] for line in group) / len(group) for group in groups]
+    means = [_mean([line[key] for line in group if line[key] is not None]) for group in groups]
+    return Series(name or key, [group[-1]["step"] for group in groups], means, markers)
+
+
+def _mean(values: Sequence[float]) -> float:
+    return sum(values) / len(values) if values else nan
 
 
 def _table(values: Mapping[str, Any]) -> str:
-    rows = (
-        f"<tr><td>{escape(str(key).replace('_', ' '))}</td><td>{escape(_format_value(value))}</td></tr>"
-        for key, value in values.items()
-    )
-    return f"<table>{''.join(rows)}</table>"
+    return facts((str(key).replace("_", " "), escape(_format_value(value))) for key, value in values.items())
 
 
 def _format_value(value: Any) -> str:

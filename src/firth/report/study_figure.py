@@ -9,10 +9,11 @@ from numbers import Real
 from typing import Any, NamedTuple
 
 from firth.errors import FirthError
-from firth.report.charts import ticks
+from firth.report.axes import format_number, ticks
 from firth.report.drawing import Circle, Drawing, Line, Shape, Text, to_svg
-from firth.report.label_layout import text_width
-from firth.report.run_page import html_page
+from firth.report.label_layout import text_width, truncate_text
+from firth.report.legend import Entry, legend
+from firth.report.page import figure, html_page, table
 
 SETTINGS = ("width", "window", "side", "words")  # words: of the corpus
 SCORES = {"semantic": "group 1", "syntactic": "group 2", "total": "group 3"}
@@ -21,10 +22,7 @@ _AXIS_LABELS = {"width": "vector width", "window": "window size", "words": "corp
 _PANEL_WIDTH, _PANEL_HEIGHT = 460.0, 300.0  # of a panel
 _LEFT, _RIGHT, _TOP, _BOTTOM = 46.0, 18.0, 34.0, 44.0  # of its plot
 _HEAD, _COLUMNS = 58.0, 2
-_STYLE = """
-body { max-width: 68rem; } th { text-align: left; font-weight: 600; padding: .25rem .75rem .25rem 0; }
-td:first-child { color: var(--ink); } .number { text-align: right; } p { color: var(--soft); }
-"""
+_STYLE = "body { max-width: 68rem; } .scroll svg { min-width: 48rem; }"
 
 
 class Panel(NamedTuple):
@@ -49,7 +47,7 @@ def study_figure(rows: Iterable[Mapping[str, Any]], title: str = "What makes goo
     _validate(rows)
     drawing = _draw(title, panels(rows))
     note = "In each panel only the x axis varies; the title has the fixed settings. Equal settings are averaged."
-    return html_page(title, [to_svg(drawing), f"<p>{note}</p>", _table(rows)], _STYLE)
+    return html_page(title, [figure(to_svg(drawing), note), _table(rows)], _STYLE)
 
 
 def panels(rows: Sequence[Mapping[str, Any]]) -> list[Panel]:
@@ -114,20 +112,17 @@ def _draw(title: str, shown: Sequence[Panel]) -> Drawing:
     """Draw the panels in two columns, all with the same y axis."""
     values = [value for panel in shown for scores in panel.points.values() for value in scores.values()]
     high = max((*values, 0.01)) * 1.08
-    shapes: list[Shape] = [Text(16.0, 28.0, title, 16.0, weight="bold"), *_legend()]
+    width = _PANEL_WIDTH * _COLUMNS
+    entries = [Entry(score, colour) for score, colour in SCORES.items()]
+    shapes: list[Shape] = [
+        Text(16.0, 28.0, truncate_text(title, 16.0, width - 32.0), 16.0, weight="bold"),
+        *legend(entries, 16.0, 50.0, width)[0],
+    ]
     for number, panel in enumerate(shown):
         left, top = number % _COLUMNS * _PANEL_WIDTH, _HEAD + number // _COLUMNS * _PANEL_HEIGHT
         shapes += _plot(panel, left, top, high)
     lines = -(-len(shown) // _COLUMNS)
-    return Drawing(_PANEL_WIDTH * _COLUMNS, _HEAD + _PANEL_HEIGHT * lines, title, tuple(shapes))
-
-
-def _legend() -> list[Shape]:
-    shapes, x = [], 16.0
-    for score, colour in SCORES.items():
-        shapes += [Line(((x, 46.0), (x + 18.0, 46.0)), colour, 2.0), Text(x + 23.0, 50.0, score)]
-        x += 23.0 + text_width(score, 12.0) + 18.0
-    return shapes
+    return Drawing(width, _HEAD + _PANEL_HEIGHT * lines, title, tuple(shapes))
 
 
 def _plot(panel: Panel, left: float, top: float, high: float) -> list[Shape]:
@@ -142,14 +137,14 @@ def _plot(panel: Panel, left: float, top: float, high: float) -> list[Shape]:
         shapes.append(Line(((left + _LEFT, to_y(value)), (left + _PANEL_WIDTH - _RIGHT, to_y(value))), "line", 0.7))
         shapes.append(Text(left + _LEFT - 6.0, to_y(value) + 4.0, f"{100 * value:g}%", 11.0, "soft", "end"))
     for value, x in x_axis.ticks():
-        shapes.append(Text(x, bottom + 16.0, _format_number(value), 11.0, "soft", "middle"))
+        shapes.append(Text(x, bottom + 16.0, format_number(value), 11.0, "soft", "middle"))
     shapes.append(
         Text(left + (_LEFT + _PANEL_WIDTH) / 2, bottom + 34.0, _AXIS_LABELS[panel.axis], 11.0, "soft", "middle")
     )
     for score, colour in SCORES.items():
         points = [(x_axis.at(x), to_y(y)) for x, y in panel.line(score)]
         shapes += [Line(tuple(points), colour, 1.8)] if len(points) > 1 else []
-        tooltips = (f"{score} {y:.1%} at {_format_number(x)}" for x, y in panel.line(score))
+        tooltips = (f"{score} {y:.1%} at {format_number(x)}" for x, y in panel.line(score))
         shapes += [Circle(x, y, 3.0, colour, tooltip) for (x, y), tooltip in zip(points, tooltips, strict=True)]
     return shapes
 
@@ -177,7 +172,7 @@ class _XAxis:
             if (
                 not selected
                 or x - selected[-1][1]
-                >= (text_width(_format_number(value), 11.0) + text_width(_format_number(selected[-1][0]), 11.0)) / 2 + 4
+                >= (text_width(format_number(value), 11.0) + text_width(format_number(selected[-1][0]), 11.0)) / 2 + 4
             ):
                 selected.append((value, x))
         return selected
@@ -189,30 +184,18 @@ def _panel_title(panel: Panel) -> str:
         "width": f"width {fixed.get('width')}",
         "window": f"window {fixed.get('window')}",
         "side": _SIDES.get(str(fixed.get("side")), str(fixed.get("side"))),
-        "words": f"{_format_number(fixed.get('words', 0))} words",
+        "words": f"{format_number(fixed.get('words', 0))} words",
     }
     return ", ".join(text for name, text in parts.items() if name in fixed)
 
 
-def _format_number(value: float) -> str:
-    for size, unit in ((1e9, "G"), (1e6, "M"), (1e4, "k")):
-        if value >= 0.9995 * size:  # what would be rounded up to it
-            return f"{value / (1e3 if unit == 'k' else size):.3g}{unit}"
-    return f"{value:g}"
-
-
 def _table(rows: Sequence[Mapping[str, Any]]) -> str:
-    head = "".join(f"<th{_number(key)}>{key}</th>" for key in (*SETTINGS, *SCORES))
-    lines = []
-    for row in rows:
-        settings = "".join(f"<td{_number(key)}>{escape(_format_setting(row[key]))}</td>" for key in SETTINGS)
-        scores = "".join(f"<td{_number(key)}>{'n/a' if row[key] is None else f'{row[key]:.1%}'}</td>" for key in SCORES)
-        lines.append(f"<tr>{settings}{scores}</tr>")
-    return f"<table><tr>{head}</tr>{''.join(lines)}</table>"
-
-
-def _number(key: str) -> str:
-    return "" if key == "side" else ' class="number"'
+    lines = (
+        [escape(_format_setting(row[key])) for key in SETTINGS]
+        + ["n/a" if row[key] is None else f"{row[key]:.1%}" for key in SCORES]
+        for row in rows
+    )
+    return table((*SETTINGS, *SCORES), lines, texts=(SETTINGS.index("side"),))
 
 
 def _format_setting(value: Any) -> str:

@@ -3,17 +3,19 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from html import escape
 from pathlib import Path
 from typing import Any
 
 from firth.errors import FirthError
-from firth.report.charts import ticks
+from firth.report.axes import format_tick, ticks
 from firth.report.drawing import ColourName, Drawing, Line, Shape, Text, to_svg
-from firth.report.label_layout import text_width, truncate_text, wrap_text
-from firth.report.run_page import html_page
+from firth.report.label_layout import truncate_text, wrap_text
+from firth.report.legend import Entry, legend
+from firth.report.page import figure, format_cell, html_page, table
+from firth.report.palette import heat
 from firth.runs import atomic_files
 
 KINDS: dict[str, ColourName] = {"human": "group 1", "greedy": "group 2", "beam": "group 3", "nucleus": "group 4"}
@@ -22,11 +24,10 @@ _MEAN_HEIGHT, _PASSAGE_HEIGHT = 260.0, 96.0  # of the panel of means; of the pan
 _SMOOTHING = 5  # window of the moving average, in tokens
 _MAX_BITS = 12.0  # surprisal with the full colour
 _STYLE = """
-body { max-width: 64rem; } th { text-align: left; font-weight: 600; padding: .25rem .75rem .25rem 0; }
-td:first-child { color: var(--ink); } .number { text-align: right; } p { color: var(--soft); }
-.tokens { line-height: 1.9; white-space: pre-wrap; overflow-wrap: anywhere; margin: .25rem 0 1rem; }
-.tokens span { border-radius: 3px; padding: .1em 0; } .kind { font-weight: 600; margin: .75rem 0 0; }
-.prompt { color: var(--soft); white-space: pre-wrap; border-left: 3px solid var(--line); padding-left: 1rem; }
+body { max-width: 64rem; }
+.tokens { line-height: 1.9; white-space: pre-wrap; overflow-wrap: anywhere; margin: .25rem 0 1rem;
+          unicode-bidi: plaintext; text-align: start; }
+.tokens mark { border-radius: 3px; padding: .1em 0; } .kind { font-weight: 600; margin: .75rem 0 0; }
 """
 
 
@@ -64,7 +65,7 @@ class SurprisalStudy:
         """A self-contained page with the figure, the statistics and the texts, without script."""
         texts = (_passage(number, passage) for number, passage in enumerate(self.passages, 1))
         body = [
-            to_svg(_draw(self)),
+            figure(to_svg(_draw(self))),
             "<h2>Statistics</h2>",
             _table(self.rows),
             "<h2>Texts</h2>",
@@ -115,22 +116,18 @@ def _draw(study: SurprisalStudy) -> Drawing:
     inner = _WIDTH - 2 * _MARGIN
     shapes: list[Shape] = [
         Text(_MARGIN, 28.0, truncate_text(study.title, 16.0, inner), 16.0, weight="bold"),
-        *_legend(),
+        *legend([Entry(kind, colour) for kind, colour in KINDS.items()], _MARGIN, 50.0, _WIDTH)[0],
     ]
     lines = {kind: mean_probabilities(study.passages, kind) for kind in KINDS}
     longest = max(1, *map(len, lines.values()), *(len(s.probabilities) for s in study.passages[0].continuations))
     top = 66.0
     heading = f"mean of {len(study.passages)} passage{'s' * (len(study.passages) != 1)}"
-    shapes += _panel(heading, top, _MEAN_HEIGHT, longest, lines, is_main=True)
+    shapes += _panel(heading, top, longest, _highest(lines.values()), lines, is_main=True)
     top += _MEAN_HEIGHT + 12.0
+    highest = _highest(continuation.probabilities for continuation in study.passages[0].continuations)
     for continuation in study.passages[0].continuations:
-        shapes += _panel(
-            f"passage 1: {continuation.kind}",
-            top,
-            _PASSAGE_HEIGHT,
-            longest,
-            {continuation.kind: continuation.probabilities},
-        )
+        line = {continuation.kind: continuation.probabilities}
+        shapes += _panel(f"passage 1: {continuation.kind}", top, longest, highest, line)
         top += _PASSAGE_HEIGHT + 8.0
     shapes.append(Text(_WIDTH / 2, top + 14.0, "tokens after the prompt", 12.0, "soft", "middle"))
     notes = wrap_text(study.caption, 11.0, inner)
@@ -138,30 +135,32 @@ def _draw(study: SurprisalStudy) -> Drawing:
     return Drawing(_WIDTH, top + 38.0 + 15.0 * len(notes), study.title, tuple(shapes))
 
 
-def _legend() -> list[Shape]:
-    shapes, x = [], _MARGIN
-    for kind, colour in KINDS.items():
-        shapes += [Line(((x, 46.0), (x + 18.0, 46.0)), colour, 2.5), Text(x + 24.0, 50.0, kind)]
-        x += 24.0 + text_width(kind, 12.0) + 18.0
-    return shapes
+def _highest(lines: Iterable[Sequence[float]]) -> float:
+    """The upper limit of probabilities, so that those of a weak model are not a level line."""
+    return min(1.0, 1.08 * max((value for line in lines for value in line), default=0.0)) or 1.0
 
 
 def _panel(
-    title: str, top: float, height: float, longest: int, lines: Mapping[str, Sequence[float]], is_main: bool = False
+    title: str,
+    top: float,
+    longest: int,
+    highest: float,
+    lines: Mapping[str, Sequence[float]],
+    is_main: bool = False,
 ) -> list[Shape]:
-    """A panel of probability against position; all panels have the same axes."""
-    bottom, right = top + height - 16.0, _WIDTH - _MARGIN
+    """A panel of probability against position; all panels have the same x axis, those of passages also the y axis."""
+    bottom, right = top + (_MEAN_HEIGHT if is_main else _PASSAGE_HEIGHT) - 16.0, _WIDTH - _MARGIN
 
     def to_pixels(position: int, value: float) -> tuple[float, float]:
         fraction = (position - 1) / max(1, longest - 1)
-        return _LEFT + fraction * (right - _LEFT), bottom - value * (bottom - top - 18.0)
+        return _LEFT + fraction * (right - _LEFT), bottom - value / highest * (bottom - top - 18.0)
 
     shapes: list[Shape] = [Text(_LEFT, top + 10.0, title, 12.0, "soft")]
-    for value in ticks(0.0, 1.0, 5 if is_main else 2):
+    for value in ticks(0.0, highest, 5 if is_main else 2):
         y = to_pixels(1, value)[1]
         shapes += [
             Line(((_LEFT, y), (right, y)), "line", 0.7),
-            Text(_LEFT - 8.0, y + 4.0, f"{value:g}", 11.0, "soft", "end"),
+            Text(_LEFT - 8.0, y + 4.0, format_tick(value), 11.0, "soft", "end"),
         ]
     for kind, values in lines.items():
         points = tuple(to_pixels(position, value) for position, value in enumerate(values, 1))
@@ -175,7 +174,7 @@ def _panel(
 
 
 def _passage(number: int, passage: Passage) -> str:
-    parts = [f"<h3>Passage {number}</h3>", f'<div class="prompt">{escape(passage.prompt)}</div>']
+    parts = [f"<h3>Passage {number}</h3>", f"<pre>{escape(passage.prompt)}</pre>"]
     for continuation in passage.continuations:
         tokens = "".join(map(_token, continuation.tokens, continuation.probabilities))
         parts.append(f'<div class="kind">{escape(continuation.kind)}</div><div class="tokens">{tokens}</div>')
@@ -184,29 +183,18 @@ def _passage(number: int, passage: Passage) -> str:
 
 def _token(text: str, probability: float) -> str:
     bits = -math.log2(probability) if probability > 0 else math.inf
-    return f'<span style="{_colour(bits)}" title="p = {probability:.3g}, {bits:.1f} bits">{escape(text)}</span>'
+    return f'<mark style="{_colour(bits)}" title="p = {probability:.3g}, {bits:.1f} bits">{escape(text)}</mark>'
 
 
 def _colour(bits: float) -> str:
-    return f"background:rgba(221,107,32,{0.75 * min(1.0, bits / _MAX_BITS):.2f})"
+    return heat(70 * min(1.0, bits / _MAX_BITS))
 
 
 def _colour_scale() -> str:
-    steps = "".join(f'<span style="{_colour(bits)}"> {bits:g} </span>' for bits in (0, 2, 4, 6, 8, 10, 12))
+    steps = "".join(f'<mark style="{_colour(bits)}"> {bits:g} </mark>' for bits in (0, 2, 4, 6, 8, 10, 12))
     hint = "Point at a token to see its probability."
     return f'<p>Surprisal in bits: <span class="tokens">{steps}</span> or more. {hint}</p>'
 
 
 def _table(rows: Sequence[Mapping[str, Any]]) -> str:
-    head = "".join(f'<th class="{"" if at == 0 else "number"}">{escape(key)}</th>' for at, key in enumerate(rows[0]))
-    lines = ("".join(_cell(at, value) for at, value in enumerate(row.values())) for row in rows)
-    return f"<table><tr>{head}</tr>{''.join(f'<tr>{line}</tr>' for line in lines)}</table>"
-
-
-def _cell(at: int, value: Any) -> str:
-    return f'<td class="{"" if at == 0 else "number"}">{escape(format_cell(value))}</td>'
-
-
-def format_cell(value: Any) -> str:
-    """Format a cell of the table."""
-    return "n/a" if value is None else f"{value:.3f}" if isinstance(value, float) else str(value)
+    return table(list(rows[0]), ([escape(format_cell(value)) for value in row.values()] for row in rows))

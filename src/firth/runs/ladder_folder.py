@@ -67,6 +67,7 @@ class Result:
     curve: tuple[Point, ...]
     samples: tuple[str, ...]
     worst: tuple[WorstPassage, ...]
+    tokens_per_second: float | None = None  # of training steps; None where none was logged: tokens by seconds
 
 
 @dataclass(frozen=True)

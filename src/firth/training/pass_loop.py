@@ -79,7 +79,9 @@ class _PassTrainer:
         self._log_every = max(1, self.chunks // _LOG_LINES)
         self._words_per_chunk = task.trainer.size / self.chunks  # on average
         self._recent_loss = Loss(0, 0.0)
-        self._reported_step = self._words_trained = 0
+        self._reported_step = self._first_step = self._words_timed = 0
+        self._paused = self._timed_from = 0.0  # seconds
+        self._is_warm = False
 
     def run(self) -> PassState:
         """Train what is left."""
@@ -114,10 +116,12 @@ class _PassTrainer:
             due = state.step % self._log_every == 0 or state.step % self.chunks == 0
             if due and trainer.has_loss:
                 self._report()
+        paused = time.perf_counter()
         if state.step % self.chunks == 0:
             self._end_epoch()
         if state.finished or stop_signal() or self._checkpoint_due():
             self._save()
+        self._paused += time.perf_counter() - paused
 
     def _checkpoint_due(self) -> bool:
         return time.perf_counter() - self._saved >= self.task.config.checkpoint_seconds
@@ -161,13 +165,22 @@ class _PassTrainer:
 
     def _report(self) -> None:
         words = round((self.state.step - self._reported_step) * self._words_per_chunk)
-        self._words_trained += words
-        # chunks end in bursts: the mean speed so far
-        speed = self._words_trained / max(1e-9, time.perf_counter() - self._began)
-        entry = {"loss": self._recent_loss.mean, "tokens": words, "tokens_per_second": speed}
+        entry = {"loss": self._recent_loss.mean, "tokens": words, "tokens_per_second": self._speed(words)}
         entry["fraction"] = self.state.step / self.steps
         self._record(entry, self.task.progress.step)
         self._recent_loss, self._reported_step = Loss(0, 0.0), self.state.step
+
+    def _speed(self, words: int) -> float:
+        """Words a second, without evaluations and checkpoints, after these: the mean so far, as chunks end in bursts.
+
+        When each thread has done a chunk, the mean begins anew: the first ones may have waited for compilation.
+        """
+        now = time.perf_counter() - self._paused
+        self._words_timed += words
+        speed = self._words_timed / max(1e-9, now - self._timed_from)
+        if not self._is_warm and self.state.step - self._first_step >= thread_count(self.task.config):
+            self._is_warm, self._timed_from, self._words_timed = True, now, 0
+        return speed
 
     def _record(self, entry: Mapping[str, Any], show: Callable[[Mapping[str, Any]], Any]) -> Any:
         seconds = round(self._seconds_before + time.perf_counter() - self._began, 3)
@@ -184,8 +197,8 @@ class _PassTrainer:
         checkpoints.drop_after(task.folder, checkpoint)
         if checkpoint is not None:
             self._restore(checkpoint)
-        self._began = self._saved = time.perf_counter()
-        self._reported_step, self._words_trained = self.state.step, 0
+        self._began = self._saved = self._timed_from = time.perf_counter()
+        self._reported_step = self._first_step = self.state.step
         self._log = Log(task.folder / "log.jsonl", keep_to=self.state.step)
         self._seconds_before = self._log.seconds
         if self.state.step:
