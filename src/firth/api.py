@@ -139,6 +139,7 @@ def resume(path: Path | str, *, progress: Style | Progress = "quiet") -> Model:
 
 
 def _fit(request: Any) -> Model:
+    request.progress.stage("loading the libraries")  # the first import of torch takes seconds
     try:
         return family(request.config).fit(request)
     finally:

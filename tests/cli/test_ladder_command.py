@@ -80,3 +80,18 @@ def test_stopped_it_says_how_to_go_on(command, tmp_path, monkeypatch, stop, code
     assert found.err == f"firth: stopped; resume with: firth ladder '--out={tmp_path / 'my out'}'\n"
     monkeypatch.chdir(tmp_path)
     assert command("ladder", "--text", "world:30").err.endswith("firth ladder --text=world:30\n")
+
+
+@pytest.mark.parametrize("width", [40, 60, 80, 120, 200])
+def test_the_table_fits_the_terminal(width):
+    from ladder_samples import row
+
+    from firth.cli.ladder import _aligned, _cells
+    from firth.runs.ladder_folder import Advice, Ladder
+
+    rows = tuple(row(name) for name in ("5-gram", "lstm-lm", "transformer-lm"))
+    ladder = Ladder(None, {}, "bits per byte", rows, Advice("lstm-lm", (), ""), {}, (), ())
+    head, *lines = _aligned([_cells(each, ladder) for each in rows], width)
+    assert all(len(line) <= width for line in (head, *lines))
+    assert "bits per byte" in head and all("2.000 ± 0.100" in line for line in lines)
+    assert ("sample" in head) == (width >= 120) and ("parameters" in head) == (width >= 80)

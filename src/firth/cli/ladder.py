@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from firth.runs.ladder_folder import Ladder, Row
 
 _FILE_WIDTH = 130  # columns of a table that does not go to a terminal
+_OPTIONAL = ("tokens", "tokens/s", "parameters", "seconds", "perplexity")  # the least important first
 _MIN_SAMPLE = 12  # columns; a narrower sample is left out
 
 
@@ -83,10 +84,14 @@ def _cells(row: Row, result: Ladder) -> dict[str, str]:
 
 
 def _aligned(rows: Sequence[Mapping[str, str]], width: int) -> Iterator[str]:
-    """Numbers right-aligned; the sample takes the rest of the line, or is left out if that is too narrow."""
+    """Numbers right-aligned; the sample takes the rest of the line, or is left out if that is too narrow, as are then
+    the least important of the numbers."""
     *names, last = rows[0]
     widths = {name: max(len(name), *(len(row[name]) for row in rows)) for name in names}
-    rest = width - sum(widths.values()) - 2 * len(names)
+    for name in _OPTIONAL:
+        if sum(widths[name] + 2 for name in names) - 2 > width:
+            names.remove(name)
+    rest = width - sum(widths[name] + 2 for name in names)
     for row in [{name: name for name in rows[0]}, *rows]:
         first, *numbers = names
         cells = [row[first].ljust(widths[first]), *(row[name].rjust(widths[name]) for name in numbers)]

@@ -81,10 +81,10 @@ def _prepare(request: TrainRequest) -> Prepared:
     run, say = request.run, request.progress.say
     resumed = run.exists
     config = run.record.config if resumed else _with_held_out(request.config, request.cache, say)
-    if not resumed:
-        say(f"reading {', '.join(config.data.text)}")
+    request.progress.stage(f"reading {', '.join(config.data.text)}")
     texts_by_split = documents(config.data, config.seed, request.cache)
     tokenizer = run.tokenizer("text") if resumed else make_tokenizer(config.tokenizer, texts_by_split["train"])
+    request.progress.stage("tokenising the text")
     splits = tokenise_splits(texts_by_split, tokenizer, request.cache, (lambda _: None) if resumed else say)
     if resumed:
         shared.require_same_text(run, splits)
@@ -93,6 +93,7 @@ def _prepare(request: TrainRequest) -> Prepared:
         what = "the vectors it was initialised from have changed"
         do = f"restore {config.init_from}, or choose another --out"
         raise FirthError(what, where=run.path, do=do)
+    request.progress.stage("building the vocabulary")
     learned, corpora = _corpora(config, splits, tokenizer, initial)
     return Prepared(config, tokenizer, splits, corpora, learned, initial)
 
@@ -139,6 +140,7 @@ def _make_trainer(prepared: Prepared, request: TrainRequest) -> EmbeddingTrainer
     if prepared.initial is not None:
         what = "only word2vec and fastText continue from other vectors"
         raise FirthError(what, where="init_from", do="leave it out")
+    request.progress.stage("counting co-occurrences")
     trainer_class = {schema.GloVe: glove.GloVeTrainer, schema.CountVectors: count_vectors.CountVectorsTrainer}[
         type(config.method)
     ]
@@ -174,10 +176,12 @@ def _begin(request: TrainRequest, prepared: Prepared, trainer: EmbeddingTrainer)
 
 
 def _finish(request: TrainRequest, prepared: Prepared) -> WordVectorModel:
+    request.progress.stage("scoring the held-out text")
     model = load(request.run)
     for name in ("valid", "test"):
         if name in prepared.splits:
             request.run.add_scores([score.to_dict() for score in model.evaluate(split=name, cache=request.cache)])
+    request.progress.stage("writing the report")
     words = _content_words(model.vectors)
     some = words[:: max(1, len(words) // REPORT_WORDS)][:REPORT_WORDS]
     examples = [_format_neighbours(model.vectors, word) for word in some]
