@@ -9,6 +9,8 @@ import typer
 
 from firth import api
 from firth.cli.options import RUN
+from firth.cli.stopping import Stopped, resume_line, same_command
+from firth.runs.run_folder import Run
 from firth.runs.summary import count_parameters
 
 
@@ -33,8 +35,15 @@ def import_model(
     out: Annotated[Path | None, typer.Option(help="The run folder; runs/NAME by default.")] = None,
 ) -> None:
     """Import a pretrained model: Hugging Face folder, ARPA file."""
-    model = api.import_model(path, out=out, say=lambda note: print(f"note: {note}"))
-    folder = model.run.path
+    folder = out or api.import_folder(path)
+    try:
+        model = api.import_model(path, out=folder, say=lambda note: print(f"note: {note}"))
+    except KeyboardInterrupt:
+        if Run(folder).exists and Run(folder).is_trained:
+            raise Stopped(f"stopped; the run is complete: {folder}") from None
+        if (folder / "tokenizers").exists() or Run(folder).exists:
+            raise Stopped(resume_line(same_command(folder))) from None
+        raise
     if hasattr(model, "counted"):
         sizes = ", ".join(f"{size:,}" for size in model.counted.sizes)
         print(f"n-grams of order 1 to {model.counted.order}: {sizes}")

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import shlex
 import shutil
 import sys
 import textwrap
@@ -14,6 +13,7 @@ import typer
 
 from firth.cli.config_options import ConfigOptions
 from firth.cli.console import print_json
+from firth.cli.stopping import Stopped, resume_line, same_command
 from firth.ladder.settings import SECTIONS, Settings
 
 if TYPE_CHECKING:
@@ -34,18 +34,26 @@ def ladder(
     """Train language models from n-gram to Transformer on one text and recommend one."""
     import firth
     from firth.runs.checkpoints import Interrupted
+    from firth.runs.ladder_folder import LadderFolder
 
     arguments = {name.replace("-", "_"): value for name, value in values.items()}
     try:
         result = firth.run_ladder(out=out, progress="quiet" if quiet or as_json else "auto", **arguments)
-    except (Interrupted, KeyboardInterrupt) as stop:
-        flags = shlex.join([*(f"--{k}={v}" for k, v in values.items()), *([f"--out={out}"] if out else [])])
-        print(f"firth: stopped; resume with: firth ladder {flags}".rstrip(), file=sys.stderr)
-        sys.exit(128 + stop.signal_number if isinstance(stop, Interrupted) else 130)
+    except Interrupted as stop:
+        raise Stopped(resume_line(_resume(out)), 128 + stop.signal_number) from None
+    except KeyboardInterrupt:
+        if out and LadderFolder(out).exists:
+            raise Stopped(resume_line(_resume(out))) from None
+        raise
     if as_json:
         print_json(result.to_dict())
         return
     _print(result)
+
+
+def _resume(out: Path | None) -> list[str]:
+    """The command that goes on: without a folder, the same settings find the same ladder."""
+    return ["firth", "ladder", "--out", str(out)] if out else same_command()
 
 
 def _print(result: Ladder) -> None:

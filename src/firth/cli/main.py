@@ -5,12 +5,14 @@ from __future__ import annotations
 import sys
 from collections.abc import Mapping
 from importlib import import_module
+from pathlib import Path
 from typing import Annotated, Any, ClassVar
 
 import typer
 from typer.core import TyperGroup
 
 import firth
+from firth.cli.stopping import Stopped, stop_line
 from firth.config.short_names import SYNONYMS
 from firth.errors import FirthError, unknown
 
@@ -217,6 +219,13 @@ def options(
 
 def run() -> None:
     """The entry point: every error that a user can fix is one line and exit code 2."""
+    from firth.runs.atomic_files import record_folders
+
+    with record_folders() as folders:
+        _run(folders)
+
+
+def _run(folders: set[Path]) -> None:
     debug = "--debug" in sys.argv
     try:
         arguments = [argument for argument in sys.argv[1:] if argument != "--debug"]
@@ -228,14 +237,18 @@ def run() -> None:
         if debug:
             raise
         _exit(str(error), 2)
+    except Stopped as stop:
+        _exit(str(stop), stop.code)
     except (KeyboardInterrupt, typer.Abort):
-        _exit("stopped", 130)
+        _exit(stop_line(folders), 130)
     except BrokenPipeError:
         sys.stderr.close()
         sys.exit(0)
     except Exception as error:
         if hasattr(error, "exit_code") and hasattr(error, "show"):  # the parser's own: usage, unknown option
             _exit_with_usage(error)
+        if number := getattr(error, "signal_number", 0):  # training that has saved a checkpoint
+            _exit(stop_line(folders), 128 + number)
         if debug:
             raise
         if isinstance(error, MemoryError) or "can't allocate memory" in str(error):  # torch's is a RuntimeError

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import sys
 from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, get_args
@@ -14,6 +13,7 @@ from firth import api
 from firth.cli.config_options import ConfigOptions
 from firth.cli.console import print_json
 from firth.cli.options import QUIET, SETTINGS
+from firth.cli.stopping import Stopped, resume_line, same_command
 from firth.config import schema
 from firth.config.short_names import SECTIONS
 from firth.errors import FirthError
@@ -43,24 +43,18 @@ def train(
         if values or settings or out or plan:
             do = "leave out the other options, or train a new run from its weights with --init-from"
             raise FirthError("a run is resumed with its own configuration", where=what, do=do)
-        _train_and_report(lambda: api.resume(what, progress=style), style)
+        _train_and_report(lambda: api.resume(what, progress=style), Path(what), style)
         return
     choice = api.resolve_config(what, settings or [], values)
     if plan:
         _print_plan(api.plan(choice), as_json)
         return
-    _train_and_report(lambda: api.train_config(choice, out, style), style)
+    folder = api.run_folder(choice, out)
+    _train_and_report(lambda: api.train_config(choice, folder, style), folder, style)
 
 
-def _train_and_report(train: Callable[[], Any], style: str) -> None:
-    from firth.runs.checkpoints import Interrupted
-
-    try:
-        model = train()
-    except Interrupted as stop:
-        resume = f"resume with: firth train {stop.folder}"
-        print(f"firth: stopped and saved at step {stop.step}; {resume}", file=sys.stderr)
-        sys.exit(128 + stop.signal_number)
+def _train_and_report(train: Callable[[], Any], folder: Path, style: str) -> None:
+    model = _train_or_stop(train, folder)
     if os.environ.get("RANK", "0") != "0":  # of several processes only the first prints
         return
     scores = model.run.scores()
@@ -72,6 +66,24 @@ def _train_and_report(train: Callable[[], Any], style: str) -> None:
             name = f"{parse_signature(score['signature'])['split']} {score['name'].replace('_', ' ')}"
             print(f"{name}: {value}  [{score['signature']}]")
         print(f"run folder: {model.run.path}  ({model.hint}; {model.run.path}/report.html)")
+
+
+def _train_or_stop(train: Callable[[], Any], folder: Path) -> Any:
+    from firth.runs.checkpoints import Interrupted
+    from firth.runs.run_folder import Run
+
+    resume = ["firth", "train", str(folder)]
+    try:
+        return train()
+    except Interrupted as stop:
+        line = resume_line(resume, f" and saved at step {stop.step}")
+        raise Stopped(line, 128 + stop.signal_number) from None
+    except KeyboardInterrupt:
+        if Run(folder).exists:
+            raise Stopped(resume_line(resume)) from None
+        if (folder / "tokenizers").exists():  # written before the run itself
+            raise Stopped(resume_line(same_command(folder))) from None
+        raise
 
 
 def _print_plan(plan: Plan, as_json: bool) -> None:

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from firth.runs.ladder_folder import Result
-from firth.runs.progress import Budget, Plain, Progress, Style, progress, resolve_style
+from firth.runs.progress import STARTING, Budget, Plain, Progress, Style, progress, resolve_style
 
 
 class LadderProgress:
@@ -70,7 +70,7 @@ class PlainLadder(Plain):
     those of the rungs."""
 
     def stage(self, text: str) -> None:
-        self._watch(text)
+        self._watch(text or STARTING)
 
     def evaluation(self, entry: Mapping[str, Any]) -> None: ...
 

@@ -6,7 +6,7 @@ import time
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
-from firth.runs.progress import Quiet, evaluation_field, format_duration, step_fields
+from firth.runs.progress import STARTING, Quiet, evaluation_field, format_duration, step_fields
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -47,7 +47,7 @@ class Status(Quiet):
         """The line, in so many columns."""
         seconds = time.monotonic() - self._began
         if self._stage is not None or not self._entry:
-            text = self._stage or ("first step" if self._stage is None else "")
+            text = "first step" if self._stage is None else self._stage or STARTING
             return _fit_stage(spinner(), text, format_duration(seconds), width)
         fraction = self._entry["fraction"]
         done = fraction - self._first_fraction

@@ -16,6 +16,7 @@ from typing import Any, Literal, Protocol
 from firth.errors import FirthError
 
 Style = Literal["auto", "live", "plain", "json", "quiet"]
+STARTING = "starting"  # the stage without a name
 
 
 class Progress(Protocol):
@@ -25,7 +26,7 @@ class Progress(Protocol):
         """A message."""
 
     def stage(self, text: str) -> None:
-        """What begins now and may take a while: reading the text, scoring the test split …"""
+        """What begins now and may take a while: reading the text, scoring the test split …; empty: the start."""
 
     def start(self, total: float, unit: str) -> None:
         """Training starts, or goes on, with a budget of so many steps or seconds."""
@@ -68,8 +69,9 @@ class Plain(Quiet):
         self._printed = time.monotonic()
 
     def stage(self, text: str) -> None:
-        self.say(f"{text} …")
-        self._watch(text)
+        if text:
+            self.say(f"{text} …")
+        self._watch(text or STARTING)
 
     def start(self, total: float, unit: str) -> None:
         self._printed = time.monotonic()
@@ -109,7 +111,8 @@ class Json(Quiet):
         _print_json({"event": "note", "text": text})
 
     def stage(self, text: str) -> None:
-        _print_json({"event": "stage", "text": text})
+        if text:
+            _print_json({"event": "stage", "text": text})
 
     def step(self, entry: Mapping[str, Any]) -> None:
         _print_json({"event": "step", **entry})
