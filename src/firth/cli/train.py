@@ -12,12 +12,12 @@ import typer
 from firth import api
 from firth.cli.config_options import ConfigOptions
 from firth.cli.console import print_json
-from firth.cli.options import QUIET, SETTINGS
+from firth.cli.options import QUIET, SETTINGS, VERBOSE
 from firth.cli.stopping import Stopped, resume_line, same_command
 from firth.config import schema
 from firth.config.short_names import SECTIONS
 from firth.errors import FirthError
-from firth.metrics.score import parse_signature
+from firth.metrics.score import format_scores
 from firth.presets import PRESETS
 from firth.runs.progress import format_duration
 
@@ -33,6 +33,7 @@ def train(
     out: Annotated[Path | None, typer.Option(help="The run folder; runs/PRESET by default.")] = None,
     plan: Annotated[bool, typer.Option("--plan", help="Only estimate parameters, time, memory and disk.")] = False,
     quiet: QUIET = False,
+    verbose: VERBOSE = False,
     as_json: Annotated[bool, typer.Option("--json", help="Print a JSON line per step and evaluation.")] = False,
 ) -> None:
     """Train a preset on a text, or resume an interrupted run."""
@@ -43,17 +44,17 @@ def train(
         if values or settings or out or plan:
             do = "leave out the other options, or train a new run from its weights with --init-from"
             raise FirthError("a run is resumed with its own configuration", where=what, do=do)
-        _train_and_report(lambda: api.resume(what, progress=style), Path(what), style)
+        _train_and_report(lambda: api.resume(what, progress=style), Path(what), style, verbose)
         return
     choice = api.resolve_config(what, settings or [], values)
     if plan:
         _print_plan(api.plan(choice), as_json)
         return
     folder = api.run_folder(choice, out)
-    _train_and_report(lambda: api.train_config(choice, folder, style), folder, style)
+    _train_and_report(lambda: api.train_config(choice, folder, style), folder, style, verbose)
 
 
-def _train_and_report(train: Callable[[], Any], folder: Path, style: str) -> None:
+def _train_and_report(train: Callable[[], Any], folder: Path, style: str, verbose: bool) -> None:
     model = _train_or_stop(train, folder)
     if os.environ.get("RANK", "0") != "0":  # of several processes only the first prints
         return
@@ -61,10 +62,8 @@ def _train_and_report(train: Callable[[], Any], folder: Path, style: str) -> Non
     if style == "json":
         print_json({"event": "done", "run": str(model.run.path), "scores": scores})
     elif style != "quiet":
-        for score in scores:
-            value = "n/a" if score["value"] is None else f"{score['value']:.4g}"
-            name = f"{parse_signature(score['signature'])['split']} {score['name'].replace('_', ' ')}"
-            print(f"{name}: {value}  [{score['signature']}]")
+        for line in format_scores(scores, verbose):
+            print(line)
         print(f"run folder: {model.run.path}  ({model.hint}; {model.run.path}/report.html)")
 
 
