@@ -8,6 +8,7 @@ import typer
 
 from firth.cli.console import print_json, print_table
 from firth.cli.options import JSON, RUN, VERBOSE
+from firth.runs.progress import parse_budget
 
 if TYPE_CHECKING:
     from firth.presets.preset_table import PresetEntry
@@ -35,10 +36,15 @@ def presets(
 
 def _describe(entry: PresetEntry) -> dict[str, Any]:
     sizes = [
-        {"size": size, "parameters": entry.parameters[size], "budget": entry.budgets[size]} for size in entry.sizes
+        {"size": size, "parameters": entry.parameters[size], "budget": _budget(entry.budgets[size])}
+        for size in entry.sizes
     ]
     return {"preset": entry.name, "model": entry.summary, "paper": entry.paper, "data": entry.data,
             "default": entry.default, "sizes": sizes}  # fmt: skip
+
+
+def _budget(text: str) -> dict[str, Any] | None:
+    return parse_budget(text).to_dict() if text else None
 
 
 def info(run: RUN, verbose: VERBOSE = False, as_json: JSON = False) -> None:

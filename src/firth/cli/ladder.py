@@ -70,7 +70,7 @@ def _print(result: Ladder) -> None:
     best = next(row for row in result.rows if row.rung == result.advice.rung)
     print(f"\na text that {best.rung} generates:\n{textwrap.indent(best.sample.strip(), '    ')}\n")
     print(f"train it alone:  {result.advice.command}")
-    if result.about["text"] == "python-docs":
+    if result.about["text"] == ["python-docs"]:
         print("your own text:   firth ladder --text FILE --budget 20m")
     print(f"model:           {result.recommended}")
     print(f"report:          {result.report}")

@@ -20,6 +20,7 @@ from firth.errors import FirthError
 from firth.metrics.score import format_scores
 from firth.presets import PRESETS
 from firth.runs.progress import format_duration
+from firth.runs.summary import summary
 
 if TYPE_CHECKING:
     from firth.training.planner import Plan
@@ -60,7 +61,7 @@ def _train_and_report(train: Callable[[], Any], folder: Path, style: str, verbos
         return
     scores = model.run.scores()
     if style == "json":
-        print_json({"event": "done", "run": str(model.run.path), "scores": scores})
+        print_json({"event": "done", **summary(model.run.path)})
     elif style != "quiet":
         for line in format_scores(scores, verbose):
             print(line)

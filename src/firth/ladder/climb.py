@@ -168,19 +168,19 @@ def _metric_name(shared: SharedData) -> str:
     return "bits per byte" if shared.is_lossless else "bits per token"
 
 
-def _describe(shared: SharedData) -> dict[str, str]:
-    def describe(name: str) -> str:
+def _describe(shared: SharedData) -> dict[str, Any]:
+    def sizes(name: str) -> dict[str, int]:
         tally = shared.splits[name].tally
-        return f"{tally.documents:,} documents, {tally.tokens:,} tokens, {tally.bytes:,} bytes"
+        return {"documents": tally.documents, "tokens": tally.tokens, "bytes": tally.bytes}
 
     return {
-        "text": ", ".join(shared.settings.data.text),
-        "training": describe("train"),
-        "validation": describe("valid"),
-        "test": describe("test"),
-        "tokenizer": f"{shared.tokenizer.kind}, {shared.tokenizer.vocab_size:,} tokens",
-        "budget": shared.settings.budget,
-        "seed": str(shared.settings.seed),
+        "text": list(shared.settings.data.text),
+        "training": sizes("train"),
+        "validation": sizes("valid"),
+        "test": sizes("test"),
+        "tokenizer": {"kind": shared.tokenizer.kind, "tokens": shared.tokenizer.vocab_size},
+        "budget": parse_budget(shared.settings.budget).to_dict(),
+        "seed": shared.settings.seed,
     }
 
 

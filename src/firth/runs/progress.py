@@ -170,6 +170,10 @@ class Budget:
     amount: float
     unit: Literal["seconds", "steps", "epochs"]
 
+    def to_dict(self) -> dict[str, float]:
+        """As JSON values: `{"seconds": 90}`."""
+        return {self.unit: int(self.amount) if self.amount.is_integer() else self.amount}
+
 
 def parse_budget(text: str) -> Budget:
     """Read `90s`, `2m`, `1.5h`, `500 steps` or `13 epochs`."""
