@@ -220,7 +220,7 @@ def _prepare(
         raise FirthError("no validation text", do="set data.valid_fraction above 0, or give --valid")
     if config.batching.length_curriculum:
         stage_configs(config.batching)  # an error now rather than after the run has begun
-    request.progress.stage("preparing the network")
+    progress.stage("preparing the network")
     return Prepared(config, tokenizers, splits, make(config, *_sizes(tokenizers, splits)))
 
 

@@ -28,6 +28,7 @@ from firth.metrics.score import Score, signature
 from firth.report.run_page import write_report
 from firth.report.word_maps import word_map
 from firth.runs import atomic_files
+from firth.runs.progress import Quiet
 from firth.runs.run_folder import Record, Run, TrainRequest
 from firth.runs.trained_model import TrainedModel, read_options
 from firth.tokenizers.tokenizer import Tokenizer
@@ -78,14 +79,14 @@ def _task(request: TrainRequest, prepared: Prepared, trainer: EmbeddingTrainer) 
 
 
 def _prepare(request: TrainRequest) -> Prepared:
-    run, say = request.run, request.progress.say
-    resumed = run.exists
-    config = run.record.config if resumed else _with_held_out(request.config, request.cache, say)
-    request.progress.stage(f"reading {', '.join(config.data.text)}")
+    run, resumed = request.run, request.run.exists
+    progress = Quiet() if resumed else request.progress
+    config = run.record.config if resumed else _with_held_out(request.config, request.cache, progress.say)
+    progress.stage(f"reading {', '.join(config.data.text)}")
     texts_by_split = documents(config.data, config.seed, request.cache)
     tokenizer = run.tokenizer("text") if resumed else make_tokenizer(config.tokenizer, texts_by_split["train"])
-    request.progress.stage("tokenising the text")
-    splits = tokenise_splits(texts_by_split, tokenizer, request.cache, (lambda _: None) if resumed else say)
+    progress.stage("tokenising the text")
+    splits = tokenise_splits(texts_by_split, tokenizer, request.cache, progress.say)
     if resumed:
         shared.require_same_text(run, splits)
     initial = load_vectors(config.init_from) if config.init_from else None
@@ -93,7 +94,7 @@ def _prepare(request: TrainRequest) -> Prepared:
         what = "the vectors it was initialised from have changed"
         do = f"restore {config.init_from}, or choose another --out"
         raise FirthError(what, where=run.path, do=do)
-    request.progress.stage("building the vocabulary")
+    progress.stage("building the vocabulary")
     learned, corpora = _corpora(config, splits, tokenizer, initial)
     return Prepared(config, tokenizer, splits, corpora, learned, initial)
 
