@@ -73,6 +73,7 @@ def test_one_display_for_all_rungs_which_ends(table):
     ladder.stop()  # of the steps of a rung
     ladder.finish_rung(result("lstm-lm", valid=1.25), "bits per byte")
     assert ladder._live.is_started and "1.250" in "\n".join(ladder.lines(79, 30))
+    assert ladder.lines(79, 30)[-1].endswith("92 s of the budget left")  # of 120, less twice 10 and 8
     ladder.stage("writing the report")
     assert "writing the report" in ladder.lines(79, 30)[-2]
     ladder.close(is_done=True)

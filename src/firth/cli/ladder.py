@@ -63,10 +63,8 @@ def _print(result: Ladder) -> None:
     if "test" in result.floors:
         print(f"entropy of the true distribution: {result.floors['test']:.3f} {result.metric}")
     print()
-    for sentence in result.advice.sentences:
-        print(sentence)
-    for note in result.notes:
-        print(f"note: {note}")
+    for sentence in (*result.advice.sentences, *(f"note: {note}" for note in result.notes)):
+        print(textwrap.fill(sentence, shutil.get_terminal_size().columns) if sys.stdout.isatty() else sentence)
     best = next(row for row in result.rows if row.rung == result.advice.rung)
     print(f"\na text that {best.rung} generates:\n{textwrap.indent(best.sample.strip(), '    ')}\n")
     print(f"train it alone:  {result.advice.command}")

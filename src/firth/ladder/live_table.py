@@ -9,13 +9,13 @@ from typing import TYPE_CHECKING, Any
 from firth.ladder.ladder_progress import LadderProgress
 from firth.report.axes import format_number
 from firth.runs.ladder_folder import Result
-from firth.runs.live_display import REFRESH, Status, spinner
+from firth.runs.live_display import REFRESH, Status
 from firth.runs.progress import Budget, format_duration
 
 if TYPE_CHECKING:
     from rich.console import Console
 
-_PENDING, _DONE = "·", "✓"
+_PENDING, _ACTIVE, _DONE = "·", "▸", "✓"
 _GAP = "  "
 _LINES_BESIDE = 3  # the head, the line below the rungs, and the cursor's
 
@@ -52,6 +52,7 @@ class LiveTable(LadderProgress):
     def finish_rung(self, result: Result, metric: str) -> None:
         """Fill the row of a rung."""
         self._results[result.rung], self._metric, self._active = result, metric, ""
+        self._status.clear()
 
     def say(self, text: str) -> None:
         """Print a message above the table, if it is new; of a rung's own only notes and warnings."""
@@ -133,7 +134,7 @@ class LiveTable(LadderProgress):
     def _sign(self, name: str) -> str:
         if name in self._results:
             return _DONE
-        return spinner() if name == self._active else _PENDING
+        return _ACTIVE if name == self._active else _PENDING
 
     def _total_line(self, width: int) -> str:
         """How far the ladder is; the last part stays where there is no room for the others."""

@@ -38,6 +38,10 @@ class Status(Quiet):
             self._first_fraction = entry["fraction"]
         self._entry = entry
 
+    def clear(self) -> None:
+        """Forget the steps."""
+        self._entry = {}
+
     @property
     def training_seconds(self) -> float:
         """The seconds of a time budget that the steps have used; 0 before the first and for other budgets."""
@@ -48,7 +52,7 @@ class Status(Quiet):
         seconds = time.monotonic() - self._began
         if self._stage is not None or not self._entry:
             text = "first step" if self._stage is None else self._stage or STARTING
-            return _fit_stage(spinner(), text, format_duration(seconds), width)
+            return _fit_stage(_spinner(), text, format_duration(seconds), width)
         fraction = self._entry["fraction"]
         done = fraction - self._first_fraction
         left = f"{format_duration(seconds / done * (1 - fraction))} left" if done > 0 else ""
@@ -91,8 +95,8 @@ class Live(Status):
         return Text(self.line(self._console.width - 1), no_wrap=True)
 
 
-def spinner() -> str:
-    """The frame of the spinner that is due now."""
+def _spinner() -> str:
+    """The frame that is due now."""
     return _SPINNER[int(time.monotonic() * REFRESH) % len(_SPINNER)]
 
 
