@@ -17,6 +17,7 @@ def test_a_log_has_a_line_for_a_stage_and_an_evaluation_but_not_for_each_step(ca
     for _ in range(100):
         progress.step(STEP)
     progress.evaluation(VALID)
+    progress.stop()
     assert capsys.readouterr().err == "scoring the test split …\nstep 1,200  validation masked perplexity 93.46\n"
 
 

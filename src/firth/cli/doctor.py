@@ -31,9 +31,9 @@ def doctor(as_json: JSON = False) -> None:
     """Check this machine: versions, cores, instructions, memory, disk, cache, speed."""
     facts: dict[str, Any] = {}
     for check in (_versions, _machine, _folders, _speed):  # each is shown when it is done
-        found = check()
-        facts |= found
-        for name, value in () if as_json else found.items():
+        checked = check()
+        facts |= checked
+        for name, value in () if as_json else checked.items():
             print(f"{_LABELS.get(name, name):<{_LABEL_WIDTH}}{_format(name, value)}", flush=True)
     if as_json:
         print_json(facts)
