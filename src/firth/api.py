@@ -118,7 +118,7 @@ def train(
 
 def train_config(named: NamedConfig, out: Path | str | None = None, style: Style | Progress = "quiet") -> Model:
     """Train a resolved configuration in a folder (the next free one below runs/ by default)."""
-    run = Run(free_folder(Path("runs"), named.name.replace(":", "-")) if out in (None, "") else out)
+    run = Run(run_folder(named, out))
     request = _make_request(named.name, _resolve_paths(named.config), run, style)
     if not run.exists:
         _require_unused(run.path)
@@ -132,6 +132,11 @@ def train_config(named: NamedConfig, out: Path | str | None = None, style: Style
     return resume(run.path, progress=style)
 
 
+def run_folder(named: NamedConfig, out: Path | str | None = None) -> Path:
+    """The folder of a run: the one given, or the next free one below runs/."""
+    return free_folder(Path("runs"), named.name.replace(":", "-")) if out in (None, "") else as_path(out, "out")
+
+
 def resume(path: Path | str, *, progress: Style | Progress = "quiet") -> Model:
     """Continue an interrupted run to its end."""
     run = Run.open(path)
@@ -139,6 +144,7 @@ def resume(path: Path | str, *, progress: Style | Progress = "quiet") -> Model:
 
 
 def _fit(request: Any) -> Model:
+    request.progress.stage("")  # the first import of torch takes seconds
     try:
         return family(request.config).fit(request)
     finally:
@@ -188,8 +194,7 @@ def import_model(
     path = as_path(path)
     if not path.exists():
         raise FirthError("no such file or folder", where=path, do="name a Hugging Face folder or an ARPA file")
-    name = path.resolve().name
-    run = Run(out or free_folder(Path("runs"), (name if path.is_dir() else name.partition(".")[0]) or "imported"))
+    run = Run(out or import_folder(path))
     if not run.exists:
         _require_unused(run.path)
     if path.is_dir():
@@ -202,6 +207,12 @@ def import_model(
     from firth.families.arpa_import import import_arpa
 
     return import_arpa(path, run)
+
+
+def import_folder(path: Path) -> Path:
+    """The next free folder below runs/ for an imported model."""
+    name = path.resolve().name
+    return free_folder(Path("runs"), (name if path.is_dir() else name.partition(".")[0]) or "imported")
 
 
 def export_model(path: Path | str, *, to: str, out: Path | str, verify: bool = False) -> str:

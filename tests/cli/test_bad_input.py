@@ -90,7 +90,7 @@ def test_empty_standard_input_is_refused(command, training, tmp_path):
     [
         (["trian", "lstm-lm"], "unknown command 'trian'; did you mean 'train'?"),
         (["train"], "Missing argument 'PRESET|RECIPE.toml|RUN'; see firth train --help"),
-        (["train", "lstm-lm", "--widht", "3"], "No such option: --widht"),
+        (["train", "lstm-lm", "--widht", "3"], "no such option: --widht"),
         (["train", "lstm"], "unknown preset 'lstm'; did you mean 'lstm-lm'?"),
         (["train", "lstm-lm:huge"], "unknown size of lstm-lm 'huge'; known: medium, small, tiny"),
         (

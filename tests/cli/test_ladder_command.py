@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import json
+import shlex
 import signal
 
 import pytest
 from cli_samples import assert_done, assert_refused
 
-from firth.ladder import climb
+from firth.ladder import climb, shared_data
 from firth.runs.checkpoints import Interrupted
 
 TEXT = "".join(f"{n} men walk to the old mill and {n + 1} come back from there.\n\n" for n in range(200))
@@ -69,14 +70,50 @@ def test_another_ladder_in_the_folder_is_refused(command, walks, tmp_path):
     assert_refused(command(*words), out, f"firth ladder --out {out}")
 
 
+def test_stopped_before_it_begins_nothing_is_written(command, walks, tmp_path, monkeypatch):
+    def stopped(*_, **__):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(climb, "read_texts", stopped)
+    found = command("ladder", "--text", walks, "--quiet", "--out", tmp_path / "my out")
+    assert not (tmp_path / "my out").exists()
+    assert found.code == 130 and found.out == ""
+    assert found.err == "firth: stopped; nothing was written\n"
+
+
 @pytest.mark.parametrize("stop, code", [(Interrupted(signal.SIGTERM, 7, "x"), 143), (KeyboardInterrupt(), 130)])
-def test_stopped_it_says_how_to_go_on(command, tmp_path, monkeypatch, stop, code):
+@pytest.mark.parametrize("stage", ["make_tokenizer", "tokenise_splits", "train_config", "measure", "ladder_page"])
+def test_stopped_in_any_stage_it_says_how_to_go_on(command, walks, tmp_path, monkeypatch, stage, stop, code):
     def stopped(*_, **__):
         raise stop
 
-    monkeypatch.setattr(climb, "train_rungs", stopped)
-    found = command("ladder", "--out", tmp_path / "my out")
-    assert found.code == code and found.out == ""
-    assert found.err == f"firth: stopped; resume with: firth ladder '--out={tmp_path / 'my out'}'\n"
+    modules = {"make_tokenizer": shared_data, "tokenise_splits": shared_data, "train_config": climb.api}
     monkeypatch.chdir(tmp_path)
-    assert command("ladder", "--text", "world:30").err.endswith("firth ladder --text=world:30\n")
+    words = ["--text", walks, *WORDS]
+    with monkeypatch.context() as patch:
+        patch.setattr(modules.get(stage, climb), stage, stopped)
+        assert command("ladder", *words, "--out", "my out").err.splitlines()[-1] == (
+            "firth: stopped; resume with: firth ladder --out 'my out'"
+        )
+        found = command("ladder", *words)
+        assert found.code == code and found.err.splitlines()[-1] == (
+            f"firth: stopped; resume with: firth ladder {shlex.join(map(str, words))}"
+        )
+    assert assert_done(command("ladder", "--out", "my out", "--quiet")).out
+    assert assert_done(command("ladder", *words, "--quiet")).out
+    assert not (tmp_path / "runs/ladder-2").exists()
+
+
+@pytest.mark.parametrize("width", [40, 60, 80, 120, 200])
+def test_the_table_fits_the_terminal(width):
+    from ladder_samples import row
+
+    from firth.cli.ladder import _aligned, _cells
+    from firth.runs.ladder_folder import Advice, Ladder
+
+    rows = tuple(row(name) for name in ("5-gram", "lstm-lm", "transformer-lm"))
+    ladder = Ladder(None, {}, "bits per byte", rows, Advice("lstm-lm", (), ""), {}, (), ())
+    head, *lines = _aligned([_cells(each, ladder) for each in rows], width)
+    assert all(len(line) <= width for line in (head, *lines))
+    assert "bits per byte" in head and all("2.000 ± 0.100" in line for line in lines)
+    assert ("sample" in head) == (width >= 120) and ("parameters" in head) == (width >= 80)

@@ -16,6 +16,7 @@ from cli_samples import OPTIONS, SMALL, TEXT, assert_done, outcome
 import firth
 from firth.errors import FirthError
 from firth.runs import checkpoints
+from firth.runs.run_folder import Run
 
 # --- presets ------------------------------------------------------------------------------------------------------
 
@@ -184,8 +185,11 @@ def test_a_signal_saves_says_how_to_go_on_and_costs_nothing(command, corpus, tmp
 def test_eval_repeats_the_scores_of_training(command, run):
     found = json.loads(assert_done(command("eval", run, "--json")).out)
     assert found == json.loads((run / "scores.json").read_text())
-    shown = assert_done(command("eval", run)).out
-    assert all(f"{score['value']:.4f}  [{score['signature']}]" in shown for score in found)
+    assert assert_done(command("eval", run)).out == (
+        f"test perplexity: {found[0]['value']:.4g}   bits per byte {found[1]['value']:.4g}\n"
+    )
+    shown = assert_done(command("eval", run, "--verbose")).out.splitlines()
+    assert shown[1] == f"test bits per byte: {found[1]['value']:.4g}  [{found[1]['signature']}]" and len(shown) == 2
 
 
 def test_eval_of_another_split_is_kept_beside(command, run):
@@ -254,10 +258,13 @@ def test_each_line_of_standard_input_is_a_prompt(command, trained):
 
 def test_info_tells_about_a_run(command, trained, corpus):
     about = json.loads(assert_done(command("info", trained, "--json")).out)
-    assert about["state"] == "done, step 6 of 6" and about["parameters"] == 6647 and about["text"] == str(corpus)
+    assert about["state"] == "done" and about["step"] == about["steps"] == 6
+    assert about["parameters"] == 6647 and about["text"] == [str(corpus)]
     assert about["tokens_seen"] == 6 * 4 * 8 and about["preset"] == "lstm-lm:tiny" and len(about["scores"]) == 2
     shown = assert_done(command("info", trained)).out
-    assert "state        done, step 6 of 6" in shown and about["scores"][0] in shown
+    assert "state        done, step 6 of 6" in shown and "signature" not in shown and "[tok:" not in shown
+    assert f"scores       test perplexity: {about['scores'][0]['value']:.4g}   bits per byte " in shown
+    assert about["scores"][0]["signature"] in assert_done(command("info", trained, "--verbose")).out
     assert "parameters   6,647\n" in shown
     assert re.search(r"^time         \d s$", shown, re.M) and re.search(r"^disk         0\.\d MB$", shown, re.M)
 
@@ -276,6 +283,7 @@ def test_compare_warns_where_scores_cannot_be_compared(command, training, traine
         found = json.loads(assert_done(command("compare", trained, run, "--json")).out)
         assert [row["run"] for row in found["rows"]] == [str(trained), str(run)]
         assert found["warnings"] == warnings
+        assert [row["scores"] for row in found["rows"]] == [Run(each).scores() for each in (trained, run)]
         assert [row["test bits per byte"] for row in found["rows"]] == [scores(trained)[1], scores(run)[1]]
         assert all(f"note: {warning}" in assert_done(command("compare", trained, run)).out for warning in warnings)
 

@@ -37,8 +37,8 @@ def old(request, tmp_path, monkeypatch):
 def test_an_old_run_is_described(old):
     run, (metric, _, _) = old
     about = summary(run)
-    assert about["state"] == "open, step 21 of 40"
-    assert about["best_valid"].startswith(metric)
+    assert (about["state"], about["step"], about["steps"]) == ("open", 21, 40)
+    assert about["best_valid"]["metric"] == metric
     assert about["parameters"] > 0
 
 
@@ -52,7 +52,7 @@ def test_an_old_run_is_loaded_with_its_score(old):
 def test_an_old_run_is_resumed_to_its_end(old):
     run, (metric, _, value) = old
     model = firth.resume(run)
-    assert summary(run)["state"].startswith("done")
+    assert summary(run)["state"] == "done"
     score = model.run.scores()[0]
     assert score["name"] == metric
     assert score["value"] == pytest.approx(value, rel=1e-3)  # other CPUs round otherwise

@@ -20,6 +20,7 @@ from firth.datasets.sets import open_set
 from firth.datasets.training_data import read_training_data
 from firth.errors import FirthError
 from firth.models.build import build
+from firth.runs.progress import Quiet
 from firth.types import Cursor
 
 CONFIG = schema.Neural(
@@ -179,7 +180,7 @@ def test_images_that_cannot_serve_are_refused(tmp_path):
 
 def test_parts_of_a_configuration_that_do_not_belong_together_are_refused(tmp_path):
     with pytest.raises(FirthError, match="does not take images"):
-        read_training_data(replace(CONFIG, input=schema.TokenInput()), {}, tmp_path, print)
+        read_training_data(replace(CONFIG, input=schema.TokenInput()), {}, tmp_path, Quiet())
     with pytest.raises(FirthError, match="gives tokens, and the input takes patches"):
         build(replace(CONFIG, batching=schema.SentencePairs()), 0)
     with pytest.raises(FirthError, match="no images to train on"):

@@ -12,6 +12,7 @@ from firth.datasets.records import Labelled, Pair
 from firth.datasets.seq2seq_dataset import add_prefix, read_pairs, to_source_target
 from firth.datasets.training_data import ExampleSplit, read_training_data
 from firth.errors import FirthError
+from firth.runs.progress import Quiet
 from firth.tokenizers.tokenizer import Tokenizer
 from firth.types import Cursor
 
@@ -136,7 +137,7 @@ def test_pairs_are_read_by_their_settings(tables, tmp_path):
     config = schema.Neural(
         data=schema.TextToText(text=tables), tokenizer=schema.Tokenizer(model="word", vocabulary_size=100)
     )
-    tokenizers, splits = read_training_data(config, {}, tmp_path, lambda _: None)
+    tokenizers, splits = read_training_data(config, {}, tmp_path, Quiet())
     tokenizer = tokenizers["text"]
     assert all(isinstance(split, ExampleSplit) and split.texts_per_example == 2 for split in splits.values())
     source, target = splits["train"].texts(0)

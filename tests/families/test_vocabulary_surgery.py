@@ -12,7 +12,7 @@ from safetensors.torch import load_file
 import firth
 from firth.errors import FirthError
 from firth.families.vocabulary_surgery import edit_run, remap_rows, vocabulary_axes
-from firth.runs.summary import summary
+from firth.runs.summary import format_summary, summary
 
 DOCUMENTS = [f"{a} and {b} are {'friends' if (a + b) % 2 else 'strangers'}" for a in range(12) for b in range(12)]
 SETTINGS = {
@@ -86,8 +86,9 @@ def test_an_edited_run_evaluates_generates_and_records_its_origin(model, edited)
     assert math.isfinite(new.perplexity()) and math.isfinite(new.perplexity(["3 and 4 are enemies"]))
     assert new.generate("3 and", max_length=5, seed=1)[0].startswith("3 and")
     about = summary(new.run.path)
-    assert about["origin"].startswith(f"{model.run.path} at step ") and f"{len(tokens.added)} tokens" in about["origin"]
-    assert about["state"] == "open, step 0 of 30" and "origin" not in summary(model.run.path)
+    assert (about["origin"]["run"], about["origin"]["added"]) == (str(model.run.path), len(tokens.added))
+    assert format_summary(about)["origin"].startswith(f"{model.run.path} at step ")
+    assert format_summary(about)["state"] == "open, step 0 of 30" and summary(model.run.path)["origin"] is None
 
 
 def test_an_edited_run_continues_training_from_its_weights(model, tmp_path):
@@ -95,7 +96,7 @@ def test_an_edited_run_continues_training_from_its_weights(model, tmp_path):
     start = firth.load(tmp_path / "new").perplexity()
     trained = firth.api.resume(tmp_path / "new")
     assert trained.perplexity() < start < 0.7 * model.tokenizer.vocab_size  # not from scratch
-    assert summary(tmp_path / "new")["state"] == "done, step 30 of 30"
+    assert format_summary(summary(tmp_path / "new"))["state"] == "done, step 30 of 30"
 
 
 def test_the_probability_of_a_removed_token_goes_to_the_others(model, tmp_path):

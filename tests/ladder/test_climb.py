@@ -216,13 +216,13 @@ def test_few_documents_are_noted(tmp_path):
 
 def test_a_ladder_needs_test_text(tmp_path):
     from firth.config.core import override
-    from firth.ladder.ladder_progress import LadderProgress
+    from firth.ladder.ladder_progress import ladder_progress
     from firth.ladder.settings import Settings
     from firth.runs.ladder_folder import LadderFolder
 
     settings = override(Settings(), ["data.text=world:50", "data.test_fraction=0"])
     with pytest.raises(FirthError, match="no test text"):
-        climb.train_rungs(settings, LadderFolder(tmp_path / "out"), LadderProgress("quiet"))
+        climb.train_rungs(settings, LadderFolder(tmp_path / "out"), ladder_progress("quiet"))
 
 
 def test_held_out_text_in_the_training_text_is_noted(arguments, tmp_path):

@@ -29,22 +29,50 @@ _SIDE, _ROUNDS = 1024, 7  # of the matrix products that are timed
 
 def doctor(as_json: JSON = False) -> None:
     """Check this machine: versions, cores, instructions, memory, disk, cache, speed."""
-    facts = {**_versions(), **_machine(), **_folders(), **_speed()}
+    facts: dict[str, Any] = {}
+    for check in (_versions, _machine, _folders, _speed):  # each is shown when it is done
+        checked = check()
+        facts |= checked
+        for name, value in () if as_json else checked.items():
+            print(f"{_LABELS.get(name, name):<{_LABEL_WIDTH}}{_format(name, value)}", flush=True)
     if as_json:
         print_json(facts)
         return
-    width = max(map(len, facts)) + 2
-    for name, value in facts.items():
-        print(f"{name:<{width}}{value}")
     for note in _notes(facts):
         print(f"note: {note}")
 
 
+_LABELS = {
+    "idle_cores": "idle cores",
+    "free_memory": "free memory",
+    "free_disk": "free disk",
+    "cache_bytes": "cache size",
+    "float32_flops": "float32 products",
+    "bfloat16_flops": "bfloat16 products",
+    "bytes_per_second": "memory speed",
+}
+_LABEL_WIDTH = 19
+
+
+def _format(name: str, value: Any) -> str:
+    """A fact for people: with its unit."""
+    if value is None:
+        return f"not installed ({_EXTRAS[name]})" if name in _EXTRAS else "not installed"
+    if name.endswith("_flops"):
+        return f"{value / 1e9:,.0f} GFLOP/s"
+    if name == "bf16":
+        return "yes" if value else "no: --precision bf16 would be emulated, and slow"
+    if name == "cache_bytes":
+        return f"{value / 1e6:,.0f} MB"
+    sizes = ("memory", "free_memory", "free_disk", "bytes_per_second")
+    if name in sizes:
+        return f"{value / 1e9:,.1f} GB{'/s' * (name == 'bytes_per_second')}"
+    return str(value)
+
+
 def _versions() -> dict[str, Any]:
     names = ("firth", *_PACKAGES, *_EXTRAS)
-    versions = {name: _version(name) for name in names}
-    missing = {name: f"not installed ({_EXTRAS[name]})" for name in _EXTRAS if versions[name] is None}
-    return {"python": platform.python_version(), **versions, **missing}
+    return {"python": platform.python_version(), **{name: _version(name) for name in names}}
 
 
 def _version(name: str) -> str | None:
@@ -64,11 +92,13 @@ def _machine() -> dict[str, Any]:
     total = os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
     return {
         "system": platform.platform(terse=True),
-        "cores": f"{cores}, {idle_cores():.1f} of them idle",
+        "cores": cores,
+        "idle_cores": round(idle_cores(), 2),
         "threads": torch.get_num_threads(),
         "instructions": torch.backends.cpu.get_cpu_capability(),
-        "bf16": "yes" if has_bf16() else "no: --precision bf16 would be emulated, and slow",
-        "memory": f"{free_memory() / 1e9:.1f} GB free of {total / 1e9:.1f} GB",
+        "bf16": has_bf16(),
+        "memory": total,
+        "free_memory": free_memory(),
     }
 
 
@@ -78,8 +108,9 @@ def _folders() -> dict[str, Any]:
     cache = default_cache()
     used = sum(file.stat().st_size for file in cache.rglob("*") if file.is_file()) if cache.is_dir() else 0
     return {
-        "disk": f"{shutil.disk_usage(Path.cwd()).free / 1e9:.1f} GB free here",
-        "cache": f"{cache}: {used / 1e6:,.0f} MB",
+        "free_disk": shutil.disk_usage(Path.cwd()).free,
+        "cache": str(cache),
+        "cache_bytes": used,
     }
 
 
@@ -93,10 +124,10 @@ def _speed() -> dict[str, Any]:
     for kind in ("float32", "bfloat16") if has_bf16() else ("float32",):
         matrix = torch.ones(_SIDE, _SIDE, dtype=getattr(torch, kind))
         seconds = _median(lambda matrix=matrix: matrix @ matrix)
-        facts[f"{kind} products"] = f"{2 * _SIDE**3 / seconds / 1e9:,.0f} GFLOP/s"
+        facts[f"{kind}_flops"] = 2 * _SIDE**3 / seconds
     block, copy = torch.ones(2, 1 << 25)
     seconds = _median(lambda: copy.copy_(block))
-    facts["memory speed"] = f"{2 * block.nbytes / seconds / 1e9:.1f} GB/s"
+    facts["bytes_per_second"] = 2 * block.nbytes / seconds
     return facts
 
 
@@ -110,10 +141,10 @@ def _median(work: Callable[[], object]) -> float:
 
 
 def _notes(facts: dict[str, Any]) -> list[str]:
-    cores, idle = (float(word) for word in (facts["cores"].split(",")[0], facts["cores"].split()[1]))
+    cores, idle = facts["cores"], facts["idle_cores"]
     notes = []
     if idle < cores - 0.5:
         notes.append("other programs keep cores busy: training is slower, and takes fewer threads with a time budget")
     if facts["threads"] > cores:
-        notes.append(f"{facts['threads']} threads on {cores:.0f} cores: set OMP_NUM_THREADS={cores:.0f}")
+        notes.append(f"{facts['threads']} threads on {cores} cores: set OMP_NUM_THREADS={cores}")
     return notes

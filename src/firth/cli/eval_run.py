@@ -12,9 +12,10 @@ import typer
 
 from firth import api
 from firth.cli.console import print_json, read_inputs, split_commas
-from firth.cli.options import JSON, RUN, THREADS, choice
+from firth.cli.options import JSON, RUN, THREADS, VERBOSE, choice
 from firth.config import core
 from firth.errors import FirthError
+from firth.metrics.score import format_scores
 
 _LINES_PER_BATCH = 256  # of a file
 WEIGHTS = Annotated[
@@ -31,6 +32,7 @@ def evaluate(
     memory: Annotated[int | None, typer.Option(min=0, help="Memory length in tokens; by default as trained.")] = None,
     weights: WEIGHTS = "float32",
     threads: THREADS = 0,
+    verbose: VERBOSE = False,
     as_json: JSON = False,
 ) -> None:
     """Evaluate a model on held-out or other text; every score has a signature."""
@@ -48,9 +50,8 @@ def evaluate(
         return
     is_lossy = all(score["value"] is not None for score in scores if score["name"] == "perplexity")
     reason = "the tokenizer loses text" if is_lossy else "its scores are not probabilities"
-    for score in scores:
-        value = f"n/a ({reason})" if score["value"] is None else f"{score['value']:.4f}"
-        print(f"{score['name'].replace('_', ' '):<14} {value}  [{score['signature']}]")
+    for line in format_scores(scores, verbose, reason):
+        print(line)
 
 
 def _read_pairs(model: Any, source: str | None, target: str | None) -> list[Any]:

@@ -8,8 +8,11 @@ from typing import Annotated
 import typer
 
 from firth import api
-from firth.cli.options import RUN
-from firth.runs.summary import count_parameters
+from firth.cli.console import print_json
+from firth.cli.options import JSON, RUN
+from firth.cli.stopping import Stopped, resume_line, same_command
+from firth.runs.run_folder import Run
+from firth.runs.summary import count_parameters, summary
 
 
 def export(
@@ -23,18 +26,33 @@ def export(
     ],
     out: Annotated[Path, typer.Option(help="The folder or file to write; an ARPA file ending in .gz is compressed.")],
     verify: Annotated[bool, typer.Option("--verify", help="Import it again and compare the logits.")] = False,
+    as_json: JSON = False,
 ) -> None:
     """Export a model: Hugging Face folder, ARPA file."""
-    print(api.export_model(run, to=to, out=out, verify=verify))
+    done = api.export_model(run, to=to, out=out, verify=verify)
+    print_json({"run": run, "format": to, "file": str(out), "verified": verify}) if as_json else print(done)
 
 
 def import_model(
     path: Annotated[Path, typer.Argument(metavar="PATH", help="A Hugging Face folder, or an ARPA file (also .gz).")],
     out: Annotated[Path | None, typer.Option(help="The run folder; runs/NAME by default.")] = None,
+    as_json: JSON = False,
 ) -> None:
     """Import a pretrained model: Hugging Face folder, ARPA file."""
-    model = api.import_model(path, out=out, say=lambda note: print(f"note: {note}"))
-    folder = model.run.path
+    folder, notes = out or api.import_folder(path), list[str]()
+    try:
+        model = api.import_model(path, out=folder, say=notes.append)
+    except KeyboardInterrupt:
+        if Run(folder).exists and Run(folder).is_trained:
+            raise Stopped(f"stopped; the run is complete: {folder}") from None
+        if (folder / "tokenizers").exists() or Run(folder).exists:
+            raise Stopped(resume_line(same_command(folder))) from None
+        raise
+    if as_json:
+        print_json({**summary(folder), "notes": notes})
+        return
+    for note in notes:
+        print(f"note: {note}")
     if hasattr(model, "counted"):
         sizes = ", ".join(f"{size:,}" for size in model.counted.sizes)
         print(f"n-grams of order 1 to {model.counted.order}: {sizes}")

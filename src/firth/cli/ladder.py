@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import shlex
 import shutil
 import sys
 import textwrap
@@ -14,12 +13,14 @@ import typer
 
 from firth.cli.config_options import ConfigOptions
 from firth.cli.console import print_json
+from firth.cli.stopping import Stopped, resume_line, same_command
 from firth.ladder.settings import SECTIONS, Settings
 
 if TYPE_CHECKING:
     from firth.runs.ladder_folder import Ladder, Row
 
 _FILE_WIDTH = 130  # columns of a table that does not go to a terminal
+_OPTIONAL = ("tokens", "tokens/s", "parameters", "seconds", "perplexity")  # the least important first
 _MIN_SAMPLE = 12  # columns; a narrower sample is left out
 
 
@@ -33,18 +34,26 @@ def ladder(
     """Train language models from n-gram to Transformer on one text and recommend one."""
     import firth
     from firth.runs.checkpoints import Interrupted
+    from firth.runs.ladder_folder import LadderFolder
 
     arguments = {name.replace("-", "_"): value for name, value in values.items()}
     try:
         result = firth.run_ladder(out=out, progress="quiet" if quiet or as_json else "auto", **arguments)
-    except (Interrupted, KeyboardInterrupt) as stop:
-        flags = shlex.join([*(f"--{k}={v}" for k, v in values.items()), *([f"--out={out}"] if out else [])])
-        print(f"firth: stopped; resume with: firth ladder {flags}".rstrip(), file=sys.stderr)
-        sys.exit(128 + stop.signal_number if isinstance(stop, Interrupted) else 130)
+    except Interrupted as stop:
+        raise Stopped(resume_line(_resume(out)), 128 + stop.signal_number) from None
+    except KeyboardInterrupt:
+        if out and LadderFolder(out).exists:
+            raise Stopped(resume_line(_resume(out))) from None
+        raise
     if as_json:
         print_json(result.to_dict())
         return
     _print(result)
+
+
+def _resume(out: Path | None) -> list[str]:
+    """The command that goes on: without a folder, the same settings find the same ladder."""
+    return ["firth", "ladder", "--out", str(out)] if out else same_command()
 
 
 def _print(result: Ladder) -> None:
@@ -54,14 +63,12 @@ def _print(result: Ladder) -> None:
     if "test" in result.floors:
         print(f"entropy of the true distribution: {result.floors['test']:.3f} {result.metric}")
     print()
-    for sentence in result.advice.sentences:
-        print(sentence)
-    for note in result.notes:
-        print(f"note: {note}")
+    for sentence in (*result.advice.sentences, *(f"note: {note}" for note in result.notes)):
+        print(textwrap.fill(sentence, shutil.get_terminal_size().columns) if sys.stdout.isatty() else sentence)
     best = next(row for row in result.rows if row.rung == result.advice.rung)
     print(f"\na text that {best.rung} generates:\n{textwrap.indent(best.sample.strip(), '    ')}\n")
     print(f"train it alone:  {result.advice.command}")
-    if result.about["text"] == "python-docs":
+    if result.about["text"] == ["python-docs"]:
         print("your own text:   firth ladder --text FILE --budget 20m")
     print(f"model:           {result.recommended}")
     print(f"report:          {result.report}")
@@ -83,10 +90,14 @@ def _cells(row: Row, result: Ladder) -> dict[str, str]:
 
 
 def _aligned(rows: Sequence[Mapping[str, str]], width: int) -> Iterator[str]:
-    """Numbers right-aligned; the sample takes the rest of the line, or is left out if that is too narrow."""
+    """Numbers right-aligned; the sample takes the rest of the line, or is left out if that is too narrow, as are then
+    the least important of the numbers."""
     *names, last = rows[0]
     widths = {name: max(len(name), *(len(row[name]) for row in rows)) for name in names}
-    rest = width - sum(widths.values()) - 2 * len(names)
+    for name in _OPTIONAL:
+        if sum(widths[name] + 2 for name in names) - 2 > width:
+            names.remove(name)
+    rest = width - sum(widths[name] + 2 for name in names)
     for row in [{name: name for name in rows[0]}, *rows]:
         first, *numbers = names
         cells = [row[first].ljust(widths[first]), *(row[name].rjust(widths[name]) for name in numbers)]

@@ -5,14 +5,16 @@ from __future__ import annotations
 import sys
 from collections.abc import Mapping
 from importlib import import_module
+from pathlib import Path
 from typing import Annotated, Any, ClassVar
 
 import typer
 from typer.core import TyperGroup
 
 import firth
-from firth.config.short_names import SYNONYMS
-from firth.errors import FirthError, unknown
+from firth.cli.stopping import Stopped, stop_line
+from firth.cli.suggestions import meant_option, unknown_command
+from firth.errors import FirthError
 
 # title of a section -> name of a command -> (module and function within firth.cli, help)
 Sections = Mapping[str, Mapping[str, tuple[str, str]]]
@@ -35,7 +37,7 @@ class LazyGroup(TyperGroup):
     def get_command(self, ctx: Any, cmd_name: str) -> Any:
         """One command, its module imported now."""
         if cmd_name not in self.table:
-            raise unknown("command", cmd_name, self.table)
+            raise unknown_command(cmd_name, self.table, _GROUPS if "train" in self.table else {})
         module, _, name = self.table[cmd_name][0].partition(".")
         entry = getattr(import_module(f"firth.cli.{module}"), name)
         if isinstance(entry, typer.Typer):
@@ -196,6 +198,12 @@ SECTIONS = {
 }
 
 
+_GROUPS = {
+    name: [command for section in group.info.cls.sections.values() for command in section]
+    for name, group in (("lm", lm), ("vectors", vectors), ("corpus", corpus))
+}
+
+
 app = lazy_group("Train, evaluate, compare and use language models of every family, on your own text.", SECTIONS)
 
 
@@ -217,6 +225,13 @@ def options(
 
 def run() -> None:
     """The entry point: every error that a user can fix is one line and exit code 2."""
+    from firth.runs.atomic_files import record_folders
+
+    with record_folders() as folders:
+        _run(folders)
+
+
+def _run(folders: set[Path]) -> None:
     debug = "--debug" in sys.argv
     try:
         arguments = [argument for argument in sys.argv[1:] if argument != "--debug"]
@@ -228,14 +243,18 @@ def run() -> None:
         if debug:
             raise
         _exit(str(error), 2)
+    except Stopped as stop:
+        _exit(str(stop), stop.code)
     except (KeyboardInterrupt, typer.Abort):
-        _exit("stopped", 130)
+        _exit(stop_line(folders), 130)
     except BrokenPipeError:
         sys.stderr.close()
         sys.exit(0)
     except Exception as error:
         if hasattr(error, "exit_code") and hasattr(error, "show"):  # the parser's own: usage, unknown option
             _exit_with_usage(error)
+        if number := getattr(error, "signal_number", 0):  # training that has saved a checkpoint
+            _exit(stop_line(folders), 128 + number)
         if debug:
             raise
         if isinstance(error, MemoryError) or "can't allocate memory" in str(error):  # torch's is a RuntimeError
@@ -249,8 +268,10 @@ def _exit_with_usage(error: Any) -> None:
         print(message, file=sys.stderr)
         sys.exit(error.exit_code)
     message = message.replace("Value error, ", "").rstrip(".")
-    if name := SYNONYMS.get(getattr(error, "option_name", "").lstrip("-")):
-        message = f"no such option: {error.option_name}; did you mean --{name}?"
+    if (given := getattr(error, "option_name", "")).startswith("--") and "o such option" in message:
+        known = [option for parameter in context.command.params for option in parameter.opts] if context else []
+        if meant := meant_option(given, known):
+            message = f"no such option: {given}; did you mean {meant}?"
     _exit(f"{message}; see {context.command_path if context else 'firth'} --help", error.exit_code)
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -44,6 +44,7 @@ def train(
     encoding: ENCODING = "utf-8",
     encoding_errors: ENCODING_ERRORS = "strict",
     settings: SETTINGS = None,
+    as_json: JSON = False,
 ) -> None:
     """Train a tokenizer on a text."""
     from firth.datasets.sources import open_source
@@ -57,7 +58,14 @@ def train(
     require_writable(out)
     tokenizer = Tokenizer.train(config, open_source(data.text, data, default_cache() / "spool"))
     atomic_files.replace_file(out, tokenizer.to_json().encode())
+    if as_json:
+        print_json(_describe(tokenizer, out))
+        return
     print(f"{out}: {tokenizer.vocab_size:,} tokens, sha256 {tokenizer.hash[:12]}")
+
+
+def _describe(tokenizer: Tokenizer, out: Path) -> dict[str, Any]:
+    return {"file": str(out), "kind": tokenizer.kind, "vocab_size": tokenizer.vocab_size, "hash": tokenizer.hash}
 
 
 app.command("train", cls=train.command_class)(train)
@@ -85,6 +93,7 @@ def encode(
 def decode(
     tokenizer: TOKENIZER,
     ids: Annotated[str, typer.Argument(metavar="IDS", help="Token ids with blanks between, or - to read lines.")] = "-",
+    as_json: JSON = False,
 ) -> None:
     """Decode token ids to text."""
     loaded = load_tokenizer(tokenizer)
@@ -96,7 +105,8 @@ def decode(
         unknown = [number for number in numbers if not 0 <= number < loaded.vocab_size]
         if unknown:
             raise FirthError(f"no token {unknown[0]}", where=tokenizer, do=f"ids go from 0 to {loaded.vocab_size - 1}")
-        print(loaded.decode(numbers))
+        decoded = loaded.decode(numbers)
+        print_json({"ids": numbers, "text": decoded}) if as_json else print(decoded)
 
 
 @app.command("info")
@@ -131,6 +141,7 @@ def import_tokenizer(
         Path, typer.Argument(metavar="FILE", help="A .model, vocab.txt, vocab.json or merges.txt, or their folder.")
     ],
     out: OUT_FILE,
+    as_json: JSON = False,
 ) -> None:
     """Import a tokenizer of SentencePiece, BERT or GPT-2 as a tokenizer.json."""
     from firth.runs import atomic_files
@@ -139,6 +150,9 @@ def import_tokenizer(
     require_writable(out)
     tokenizer = read(source)
     atomic_files.replace_file(out, tokenizer.to_json().encode())
+    if as_json:
+        print_json(_describe(tokenizer, out))
+        return
     print(f"{out}: {tokenizer.kind}, {tokenizer.vocab_size:,} tokens, sha256 {tokenizer.hash[:12]}")
 
 
@@ -147,6 +161,7 @@ def export(
     tokenizer: TOKENIZER,
     out: Annotated[Path, typer.Argument(metavar="OUT", help="The .model to write; for bert and gpt2 a folder.")],
     to: Annotated[choice(FORMATS), typer.Option(help="The format to write.")],
+    as_json: JSON = False,
 ) -> None:
     """Export a tokenizer to the format of SentencePiece, BERT or GPT-2."""
     from firth.runs import atomic_files
@@ -156,9 +171,14 @@ def export(
     if "" not in files.contents:
         atomic_files.require_folder(out.parent)
         atomic_files.make_folder(out)
-    for name, content in files.contents.items():
-        path = out / name if name else out
+    paths = {out / name if name else out: content for name, content in files.contents.items()}
+    for path, content in paths.items():
         atomic_files.replace_file(path, content)
+    if as_json:
+        written = [{"file": str(path), "bytes": len(content)} for path, content in paths.items()]
+        print_json({"files": written, "warnings": list(files.warnings)})
+        return
+    for path, content in paths.items():
         print(f"{path}: {len(content):,} bytes")
     for warning in files.warnings:
         print(f"note: {warning}")
@@ -172,6 +192,7 @@ def edit(
     remove: Annotated[str, typer.Option(help="Tokens to remove, with commas.")] = "",
     add_file: Annotated[Path | None, typer.Option(help="Tokens to add, one per line.")] = None,
     remove_file: Annotated[Path | None, typer.Option(help="Tokens to remove, one per line.")] = None,
+    as_json: JSON = False,
 ) -> None:
     """Add or remove tokens of a run's vocabulary: a new run, its embedding matrices resized."""
     from firth.runs import atomic_files
@@ -189,6 +210,10 @@ def edit(
 
         edited = edit_vocabulary(load_tokenizer(tokenizer), added, removed)
         atomic_files.replace_file(out, edited.tokenizer.to_json().encode())
+    if as_json:
+        changes = {"added": edited.added, "removed": edited.removed, "unreachable": edited.unreachable}
+        print_json({**_describe(edited.tokenizer, out), **changes})
+        return
     size = len(edited.tokenizer.vocabulary())
     print(f"{out}: {size:,} tokens, {len(edited.added)} added, {len(edited.removed)} removed")
     if edited.unreachable:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import sys
 from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, get_args
@@ -13,13 +12,15 @@ import typer
 from firth import api
 from firth.cli.config_options import ConfigOptions
 from firth.cli.console import print_json
-from firth.cli.options import QUIET, SETTINGS
+from firth.cli.options import QUIET, SETTINGS, VERBOSE
+from firth.cli.stopping import Stopped, resume_line, same_command
 from firth.config import schema
 from firth.config.short_names import SECTIONS
 from firth.errors import FirthError
-from firth.metrics.score import parse_signature
+from firth.metrics.score import format_scores
 from firth.presets import PRESETS
 from firth.runs.progress import format_duration
+from firth.runs.summary import summary
 
 if TYPE_CHECKING:
     from firth.training.planner import Plan
@@ -33,6 +34,7 @@ def train(
     out: Annotated[Path | None, typer.Option(help="The run folder; runs/PRESET by default.")] = None,
     plan: Annotated[bool, typer.Option("--plan", help="Only estimate parameters, time, memory and disk.")] = False,
     quiet: QUIET = False,
+    verbose: VERBOSE = False,
     as_json: Annotated[bool, typer.Option("--json", help="Print a JSON line per step and evaluation.")] = False,
 ) -> None:
     """Train a preset on a text, or resume an interrupted run."""
@@ -43,35 +45,45 @@ def train(
         if values or settings or out or plan:
             do = "leave out the other options, or train a new run from its weights with --init-from"
             raise FirthError("a run is resumed with its own configuration", where=what, do=do)
-        _train_and_report(lambda: api.resume(what, progress=style), style)
+        _train_and_report(lambda: api.resume(what, progress=style), Path(what), style, verbose)
         return
     choice = api.resolve_config(what, settings or [], values)
     if plan:
         _print_plan(api.plan(choice), as_json)
         return
-    _train_and_report(lambda: api.train_config(choice, out, style), style)
+    folder = api.run_folder(choice, out)
+    _train_and_report(lambda: api.train_config(choice, folder, style), folder, style, verbose)
 
 
-def _train_and_report(train: Callable[[], Any], style: str) -> None:
-    from firth.runs.checkpoints import Interrupted
-
-    try:
-        model = train()
-    except Interrupted as stop:
-        resume = f"resume with: firth train {stop.folder}"
-        print(f"firth: stopped and saved at step {stop.step}; {resume}", file=sys.stderr)
-        sys.exit(128 + stop.signal_number)
+def _train_and_report(train: Callable[[], Any], folder: Path, style: str, verbose: bool) -> None:
+    model = _train_or_stop(train, folder)
     if os.environ.get("RANK", "0") != "0":  # of several processes only the first prints
         return
     scores = model.run.scores()
     if style == "json":
-        print_json({"event": "done", "run": str(model.run.path), "scores": scores})
+        print_json({"event": "done", **summary(model.run.path)})
     elif style != "quiet":
-        for score in scores:
-            value = "n/a" if score["value"] is None else f"{score['value']:.4g}"
-            name = f"{parse_signature(score['signature'])['split']} {score['name'].replace('_', ' ')}"
-            print(f"{name}: {value}  [{score['signature']}]")
+        for line in format_scores(scores, verbose):
+            print(line)
         print(f"run folder: {model.run.path}  ({model.hint}; {model.run.path}/report.html)")
+
+
+def _train_or_stop(train: Callable[[], Any], folder: Path) -> Any:
+    from firth.runs.checkpoints import Interrupted
+    from firth.runs.run_folder import Run
+
+    resume = ["firth", "train", str(folder)]
+    try:
+        return train()
+    except Interrupted as stop:
+        line = resume_line(resume, f" and saved at step {stop.step}")
+        raise Stopped(line, 128 + stop.signal_number) from None
+    except KeyboardInterrupt:
+        if Run(folder).exists:
+            raise Stopped(resume_line(resume)) from None
+        if (folder / "tokenizers").exists():  # written before the run itself
+            raise Stopped(resume_line(same_command(folder))) from None
+        raise
 
 
 def _print_plan(plan: Plan, as_json: bool) -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -15,6 +15,7 @@ from firth.datasets.image_transforms import resize
 from firth.datasets.label_ids import encode_labels, label_names
 from firth.datasets.token_cache import Split, Tally
 from firth.errors import FirthError
+from firth.runs.progress import Progress
 from firth.tokenizers.tokenizer import Tokenizer
 
 _NO_TEXT = Tally(documents=0, tokens=0, bytes=0, histogram=(0,) * 256)
@@ -43,19 +44,19 @@ class ImageSplit(Split):
 
 
 def read_images(
-    config: schema.Neural, ready: Mapping[str, Tokenizer], cache: Path, say: Callable[[str], None]
+    config: schema.Neural, ready: Mapping[str, Tokenizer], cache: Path, progress: Progress
 ) -> tuple[Mapping[str, Tokenizer], dict[str, Split]]:
     """Labelled images as splits; there are no tokenizers."""
     input_config = config.input
     if not isinstance(input_config, schema.PatchInput):
         what = f"input.kind = {input_config.kind} does not take images"
         raise FirthError(what, where="data", do="set input.kind=patches")
-    say(f"reading {', '.join(config.data.text)}")
+    progress.stage(f"reading {', '.join(config.data.text)}")
     parts = labelled_dataset.read(config.data, config.seed)
     names = label_names(parts["train"])
     splits = {name: make_split(part, names, input_config) for name, part in parts.items()}
     counts = ", ".join(f"{name} {len(part):,}" for name, part in splits.items())
-    say(f"images: {counts}; {len(names):,} labels")
+    progress.say(f"images: {counts}; {len(names):,} labels")
     return {}, splits
 
 

@@ -20,6 +20,7 @@ from firth.datasets.sources import Source, open_source
 from firth.datasets.token_cache import Split, tokenise_split
 from firth.errors import FirthError
 from firth.runs import atomic_files
+from firth.runs.progress import Progress
 from firth.tokenizers.tokenizer import Tokenizer
 
 TRAIN, VALID, TEST = 0, 1, 2
@@ -203,14 +204,17 @@ def make_tokenizer(config: schema.Tokenizer | schema.NoTokenizer, train: Iterabl
 
 
 def read_text(
-    config: schema.Neural | schema.NgramModel, ready: Tokenizer | None, cache: Path, say: Callable[[str], None]
+    config: schema.Neural | schema.NgramModel, ready: Tokenizer | None, cache: Path, progress: Progress
 ) -> tuple[Tokenizer, dict[str, Split]]:
     """The tokenised splits of a configuration, by a tokenizer that is ready or trained now."""
-    say(f"reading {', '.join(config.data.text)}")
+    progress.stage(f"reading {', '.join(config.data.text)}")
     splits = documents(config.data, config.seed, cache)
+    if ready is None:
+        progress.stage("training the tokenizer")
     tokenizer = ready or make_tokenizer(config.tokenizer, splits["train"])
-    say(f"tokenizer: {tokenizer.kind}, {tokenizer.vocab_size:,} tokens")
-    return tokenizer, tokenise_splits(splits, tokenizer, cache, say)
+    progress.say(f"tokenizer: {tokenizer.kind}, {tokenizer.vocab_size:,} tokens")
+    progress.stage("tokenising the text")
+    return tokenizer, tokenise_splits(splits, tokenizer, cache, progress.say)
 
 
 def tokenise_splits(

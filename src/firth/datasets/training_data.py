@@ -20,6 +20,7 @@ from firth.datasets.records import Pair
 from firth.datasets.seq2seq_dataset import read_pairs
 from firth.datasets.text_dataset import Part, make_tokenizer, read_text, report
 from firth.datasets.token_cache import Split, tokenise_split
+from firth.runs.progress import Progress
 from firth.tokenizers.tokenizer import Tokenizer
 
 Say = Callable[[str], None]
@@ -85,9 +86,9 @@ Tokenizers = Mapping[str, Tokenizer]  # "text": of the text, or of the target; "
 TrainingData = tuple[Tokenizers, dict[str, Split]]
 
 
-def read_training_data(config: schema.Neural, ready: Tokenizers, cache: Path, say: Say) -> TrainingData:
+def read_training_data(config: schema.Neural, ready: Tokenizers, cache: Path, progress: Progress) -> TrainingData:
     """The tokenised splits of a configuration, by tokenizers that are ready or trained now."""
-    return READERS[type(config.data)](config, ready, cache, say)
+    return READERS[type(config.data)](config, ready, cache, progress)
 
 
 def vocab_size(tokenizers: Tokenizers) -> int:
@@ -100,16 +101,18 @@ def source_vocab_size(tokenizers: Tokenizers) -> int:
     return tokenizers["source"].vocab_size if "source" in tokenizers else 0
 
 
-def read_plain(config: schema.Neural, ready: Tokenizers, cache: Path, say: Say) -> TrainingData:
+def read_plain(config: schema.Neural, ready: Tokenizers, cache: Path, progress: Progress) -> TrainingData:
     """Plain text as tokenised splits."""
-    tokenizer, splits = read_text(config, ready.get("text"), cache, say)
+    tokenizer, splits = read_text(config, ready.get("text"), cache, progress)
     return {"text": tokenizer}, splits
 
 
-def read_examples(config: schema.Neural, ready: Tokenizers, cache: Path, say: Say) -> TrainingData:
+def read_examples(config: schema.Neural, ready: Tokenizers, cache: Path, progress: Progress) -> TrainingData:
     """Task examples as tokenised splits."""
-    say(f"reading {', '.join(config.data.text)}")
+    say = progress.say
+    progress.stage(f"reading {', '.join(config.data.text)}")
     parts = labelled_dataset.read(config.data, config.seed, say)
+    progress.stage("tokenising the text")
     tokenizer = ready.get("text") or make_tokenizer(config.tokenizer, parts["train"].texts)
     say(f"tokenizer: {tokenizer.kind}, {tokenizer.vocab_size:,} tokens")
     names = label_names(parts["train"])
@@ -134,11 +137,13 @@ def _report(
     report(rows, say, "examples")
 
 
-def read_seq2seq(config: schema.Neural, ready: Tokenizers, cache: Path, say: Say) -> TrainingData:
+def read_seq2seq(config: schema.Neural, ready: Tokenizers, cache: Path, progress: Progress) -> TrainingData:
     """Source and target texts as tokenised splits."""
     data = config.data
-    say(f"reading {', '.join((*data.source, *data.target) or data.text)}")
+    say = progress.say
+    progress.stage(f"reading {', '.join((*data.source, *data.target) or data.text)}")
     parts = read_pairs(data, config.seed, say)
+    progress.stage("tokenising the text")
     tokenizers = dict(ready) or _pair_tokenizers(config, parts["train"])
     vocabularies = "; ".join(f"{kind.kind}, {kind.vocab_size:,} tokens" for kind in reversed(tokenizers.values()))
     say(f"tokenizer: {vocabularies}" if len(tokenizers) == 1 else f"tokenizers of source and target: {vocabularies}")

@@ -82,12 +82,13 @@ def fit(request: TrainRequest) -> WordAligner:
 def _prepare(request: TrainRequest) -> Prepared:
     run, say = request.run, request.progress.say
     config = run.record.config if run.exists else request.config
-    say(f"reading {', '.join((*config.data.source, *config.data.target) or config.data.text)}")
+    request.progress.stage(f"reading {', '.join((*config.data.source, *config.data.target) or config.data.text)}")
     splits = seq2seq_dataset.read_pairs(config.data, config.seed, say)
     if run.exists:
         shared.require_same_text(run, splits)
     train = splits["train"]
     tokenizer = run.tokenizer("text") if run.exists else make_tokenizer(config.tokenizer, train.texts)
+    request.progress.stage("counting word pairs")
     training = alignment.start_training(_bitext(train, tokenizer), tokenizer.vocab_size, config.method)
     skipped = len(train.examples) - len(training.bitext)
     if skipped and not run.exists:
@@ -142,6 +143,7 @@ def _log_fields(loss: Loss) -> dict[str, Any]:
 
 
 def _finish(request: TrainRequest, prepared: Prepared) -> WordAligner:
+    request.progress.stage("scoring the held-out text and writing the report")
     model, examples, plots = load(request.run), [], []
     for name in ("valid", "test"):
         if name in prepared.splits:

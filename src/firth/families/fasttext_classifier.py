@@ -61,7 +61,7 @@ def _prepare(request: TrainRequest) -> Prepared:
     run, say = request.run, request.progress.say
     resumed = run.exists
     config = run.record.config if resumed else request.config
-    say(f"reading {', '.join(config.data.text)}")
+    request.progress.stage(f"reading {', '.join(config.data.text)}")
     splits = labelled_dataset.read(config.data, config.seed, say)
     if resumed:
         shared.require_same_text(run, splits)
@@ -70,6 +70,7 @@ def _prepare(request: TrainRequest) -> Prepared:
     tokenizer = run.tokenizer("text") if resumed else make_tokenizer(config.tokenizer, train.texts)
     special = tokenizer.special.ids
     known = (name for name, token in tokenizer.vocabulary().items() if token not in special)
+    request.progress.stage("building the vocabulary")
     words, counts, lines = build_vocabulary(word_splitter(tokenizer)(train.texts), known)
     method = config.method
     options = FeatureOptions(method.word_ngrams, method.min_n, method.max_n, method.buckets)
@@ -121,6 +122,7 @@ def _task(request: TrainRequest, prepared: Prepared) -> pass_loop.PassTask:
 
 
 def _finish(request: TrainRequest, prepared: Prepared) -> FastTextClassifier:
+    request.progress.stage("scoring the held-out text and writing the report")
     model, examples = load(request.run), []
     for name in ("valid", "test"):
         if name in prepared.splits:

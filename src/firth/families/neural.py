@@ -33,7 +33,7 @@ from firth.pipelines.permutation_lm import PermutationLMModel
 from firth.pipelines.translate import TranslationModel
 from firth.report.run_page import write_report
 from firth.runs import checkpoints
-from firth.runs.progress import Budget, parse_budget
+from firth.runs.progress import Budget, Quiet, parse_budget
 from firth.runs.run_folder import Record, Run, TrainRequest, read_log
 from firth.runs.weights import read_metadata
 from firth.tokenizers.tokenizer import Tokenizer
@@ -214,12 +214,13 @@ def _prepare(
     request: TrainRequest, config: schema.Neural, run: Run | None, make: Callable[..., System] = build
 ) -> Prepared:
     """The data and the network; a run that exists has its tokenizers, and says nothing."""
-    known, say = (run.tokenizers(), lambda _: None) if run else (_known_tokenizers(config), request.progress.say)
-    tokenizers, splits = read_training_data(config, known, request.cache, say)
+    known, progress = (run.tokenizers(), Quiet()) if run else (_known_tokenizers(config), request.progress)
+    tokenizers, splits = read_training_data(config, known, request.cache, progress)
     if "valid" not in splits:
         raise FirthError("no validation text", do="set data.valid_fraction above 0, or give --valid")
     if config.batching.length_curriculum:
         stage_configs(config.batching)  # an error now rather than after the run has begun
+    progress.stage("preparing the network")
     return Prepared(config, tokenizers, splits, make(config, *_sizes(tokenizers, splits)))
 
 

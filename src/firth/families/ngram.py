@@ -24,6 +24,7 @@ from firth.pipelines.language_model import LanguageModel
 from firth.pipelines.ngram_lm import CONTEXT, NgramEngine, sample_texts
 from firth.report.charts import bar_chart
 from firth.report.run_page import write_report
+from firth.runs.progress import Quiet
 from firth.runs.run_folder import Log, Record, Run, TrainRequest
 from firth.tokenizers.tokenizer import Tokenizer
 
@@ -56,10 +57,10 @@ def fit(request: TrainRequest) -> NgramLanguageModel:
 
 def _prepare(request: TrainRequest) -> Prepared:
     run, resumed = request.run, request.run.exists
-    config, say = (run.record.config, lambda _: None) if resumed else (request.config, request.progress.say)
+    config, progress = (run.record.config, Quiet()) if resumed else (request.config, request.progress)
     if resumed and not run.record.data["splits"]:
         raise FirthError("this model was imported, not trained", where=run.path, do="import it again with firth import")
-    tokenizer, splits = read_text(config, run.tokenizer("text") if resumed else None, request.cache, say)
+    tokenizer, splits = read_text(config, run.tokenizer("text") if resumed else None, request.cache, progress)
     if resumed:
         shared.require_same_text(run, splits)
     return Prepared(config, tokenizer, splits)
@@ -98,6 +99,7 @@ def _estimate(request: TrainRequest, prepared: Prepared) -> None:
         started = perf_counter()
         fitted = ngram.fit(ids, starts, tokenizer.vocab_size, tokenizer.special, prepared.config.method)
     seconds = round(perf_counter() - started, 3)
+    progress.stage("evaluating on the validation text")
     notes = [*fitted.notes, *_score_warnings(fitted.model, prepared)]
     for note in notes:
         progress.say(f"note: {note}")
@@ -139,10 +141,12 @@ def _score_warnings(model: ngram.Model, prepared: Prepared) -> list[str]:
 
 
 def _finish(request: TrainRequest, prepared: Prepared) -> NgramLanguageModel:
+    request.progress.stage("scoring the held-out text")
     model = load(request.run)
     for name in ("valid", "test"):
         if name in prepared.splits:
             request.run.add_scores([score.to_dict() for score in model.evaluate(split=name, cache=request.cache)])
+    request.progress.stage("writing the report")
     texts = sample_texts(model.counted, prepared.tokenizer.special, **REPORT_SAMPLES, seed=prepared.config.seed)
     figures = [_plot_orders(model.counted, prepared.splits["valid"])] if "valid" in prepared.splits else []
     write_report(request.run, [prepared.tokenizer.decode(ids) for ids in texts], figures=figures)

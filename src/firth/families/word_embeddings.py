@@ -28,6 +28,7 @@ from firth.metrics.score import Score, signature
 from firth.report.run_page import write_report
 from firth.report.word_maps import word_map
 from firth.runs import atomic_files
+from firth.runs.progress import Quiet
 from firth.runs.run_folder import Record, Run, TrainRequest
 from firth.runs.trained_model import TrainedModel, read_options
 from firth.tokenizers.tokenizer import Tokenizer
@@ -78,14 +79,14 @@ def _task(request: TrainRequest, prepared: Prepared, trainer: EmbeddingTrainer) 
 
 
 def _prepare(request: TrainRequest) -> Prepared:
-    run, say = request.run, request.progress.say
-    resumed = run.exists
-    config = run.record.config if resumed else _with_held_out(request.config, request.cache, say)
-    if not resumed:
-        say(f"reading {', '.join(config.data.text)}")
+    run, resumed = request.run, request.run.exists
+    progress = Quiet() if resumed else request.progress
+    config = run.record.config if resumed else _with_held_out(request.config, request.cache, progress.say)
+    progress.stage(f"reading {', '.join(config.data.text)}")
     texts_by_split = documents(config.data, config.seed, request.cache)
     tokenizer = run.tokenizer("text") if resumed else make_tokenizer(config.tokenizer, texts_by_split["train"])
-    splits = tokenise_splits(texts_by_split, tokenizer, request.cache, (lambda _: None) if resumed else say)
+    progress.stage("tokenising the text")
+    splits = tokenise_splits(texts_by_split, tokenizer, request.cache, progress.say)
     if resumed:
         shared.require_same_text(run, splits)
     initial = load_vectors(config.init_from) if config.init_from else None
@@ -93,6 +94,7 @@ def _prepare(request: TrainRequest) -> Prepared:
         what = "the vectors it was initialised from have changed"
         do = f"restore {config.init_from}, or choose another --out"
         raise FirthError(what, where=run.path, do=do)
+    progress.stage("building the vocabulary")
     learned, corpora = _corpora(config, splits, tokenizer, initial)
     return Prepared(config, tokenizer, splits, corpora, learned, initial)
 
@@ -139,6 +141,7 @@ def _make_trainer(prepared: Prepared, request: TrainRequest) -> EmbeddingTrainer
     if prepared.initial is not None:
         what = "only word2vec and fastText continue from other vectors"
         raise FirthError(what, where="init_from", do="leave it out")
+    request.progress.stage("counting co-occurrences")
     trainer_class = {schema.GloVe: glove.GloVeTrainer, schema.CountVectors: count_vectors.CountVectorsTrainer}[
         type(config.method)
     ]
@@ -174,10 +177,12 @@ def _begin(request: TrainRequest, prepared: Prepared, trainer: EmbeddingTrainer)
 
 
 def _finish(request: TrainRequest, prepared: Prepared) -> WordVectorModel:
+    request.progress.stage("scoring the held-out text")
     model = load(request.run)
     for name in ("valid", "test"):
         if name in prepared.splits:
             request.run.add_scores([score.to_dict() for score in model.evaluate(split=name, cache=request.cache)])
+    request.progress.stage("writing the report")
     words = _content_words(model.vectors)
     some = words[:: max(1, len(words) // REPORT_WORDS)][:REPORT_WORDS]
     examples = [_format_neighbours(model.vectors, word) for word in some]

@@ -13,7 +13,7 @@ from firth.datasets.sources import keep_documents, resolve_names
 from firth.datasets.token_cache import default_cache
 from firth.errors import FirthError
 from firth.ladder import recommendation, results_table
-from firth.ladder.ladder_progress import LadderProgress
+from firth.ladder.ladder_progress import LadderProgress, ladder_progress
 from firth.ladder.measurements import measure
 from firth.ladder.rung_configs import RungBudget, choose_rung, divide_budget, train_command
 from firth.ladder.rungs import RUNGS, choose_size, is_neural, slowdown, sort_rungs
@@ -49,21 +49,25 @@ def run_ladder(
     is_resume = out and not arguments and text is None
     folder = _choose_folder(Path(out) if out else None, None if is_resume else requested)
     settings = _load_settings(folder) if folder.exists else requested
-    lock = Run(folder.path).lock()
+    lock, reports = Run(folder.path).lock(), ladder_progress(progress)
     try:
-        return train_rungs(settings, folder, LadderProgress(progress))
+        ladder = train_rungs(settings, folder, reports)
+        reports.close(is_done=True)
+        return ladder
     finally:
+        reports.close()
         lock.close()
 
 
 def train_rungs(settings: Settings, folder: LadderFolder, progress: LadderProgress) -> Ladder:
     """Train and evaluate the unfinished rungs, then write the table, the recommendation and the report."""
     cache = default_cache()
+    progress.stage("reading the text")
     texts = read_texts(settings, cache)
     progress.say(f"reading {', '.join(settings.data.text)}")
     if not folder.exists:  # the first file of the folder, written once the text is readable
         folder.write({"settings": to_dict(settings)})
-    shared = prepare(settings, texts, folder.path, cache, progress.say)
+    shared = prepare(settings, texts, folder.path, cache, progress)
     _require_same_text(folder, shared)
     names = sort_rungs(settings.rungs)
     if settings.precision == "float32" and any(map(is_neural, names)) and has_bf16():
@@ -71,37 +75,38 @@ def train_rungs(settings: Settings, folder: LadderFolder, progress: LadderProgre
             "note: this CPU has bf16 instructions; with --precision bf16 networks train on more tokens in the same time"
         )
     results: list[Result] = []
-    for number, name in enumerate(names, 1):
+    progress.begin(names, parse_budget(settings.budget))
+    for name in names:
         done = folder.read_result(name)
         if done is None:
             spent = sum(result.seconds for result in results if not is_neural(result.rung))
             budget = divide_budget(settings, shared.splits["train"].tally.bytes, spent)
-            done = _train_rung(name, f"{number}/{len(names)}", folder, shared, budget, progress)
+            done = _train_rung(name, folder, shared, budget, progress)
+        progress.finish_rung(done, _metric_name(shared))
         results.append(done)
+    progress.stage("comparing the rungs and writing the report")
     return _finish(folder, shared, results)
 
 
 def _train_rung(
-    name: str, position: str, folder: LadderFolder, shared: SharedData, budget: RungBudget, progress: LadderProgress
+    name: str, folder: LadderFolder, shared: SharedData, budget: RungBudget, progress: LadderProgress
 ) -> Result:
     """Train (or resume) one rung and save its result."""
     choice = choose_rung(name, shared.settings, shared.tokenizer_config, budget)
     run = Run(rung_folder(folder.path, name))
-    progress.say(f"{position} {name}" + (f" ({choice.name}, {budget.budget})" if is_neural(name) else ""))
+    progress.begin_rung(name, f"{choice.name}, {budget.budget}" if is_neural(name) else "")
     if run.exists:  # with the run's own settings, so that the ladder's folder may be moved
         model = api.resume(run.path, progress=progress)
     else:
         if is_neural(name):
+            progress.stage("timing the first steps")
             choice = choose_rung(name, shared.settings, shared.tokenizer_config, budget, _epochs(choice))
         model = api.train_config(choice, run.path, progress)
     if model.tokenizer.hash != shared.tokenizer.hash:
         raise FirthError("this rung has another tokenizer", where=run.path, do="delete its folder and run again")
+    progress.stage("scoring the held-out text")
     result = measure(name, model, shared)
     folder.save_result(result)
-    progress.say(
-        f"    {result.valid.bits:.3f} {_metric_name(shared)} on validation text, "
-        f"{result.seconds:.1f} s, {result.tokens:,} tokens"
-    )
     return result
 
 
@@ -164,19 +169,19 @@ def _metric_name(shared: SharedData) -> str:
     return "bits per byte" if shared.is_lossless else "bits per token"
 
 
-def _describe(shared: SharedData) -> dict[str, str]:
-    def describe(name: str) -> str:
+def _describe(shared: SharedData) -> dict[str, Any]:
+    def sizes(name: str) -> dict[str, int]:
         tally = shared.splits[name].tally
-        return f"{tally.documents:,} documents, {tally.tokens:,} tokens, {tally.bytes:,} bytes"
+        return {"documents": tally.documents, "tokens": tally.tokens, "bytes": tally.bytes}
 
     return {
-        "text": ", ".join(shared.settings.data.text),
-        "training": describe("train"),
-        "validation": describe("valid"),
-        "test": describe("test"),
-        "tokenizer": f"{shared.tokenizer.kind}, {shared.tokenizer.vocab_size:,} tokens",
-        "budget": shared.settings.budget,
-        "seed": str(shared.settings.seed),
+        "text": list(shared.settings.data.text),
+        "training": sizes("train"),
+        "validation": sizes("valid"),
+        "test": sizes("test"),
+        "tokenizer": {"kind": shared.tokenizer.kind, "tokens": shared.tokenizer.vocab_size},
+        "budget": parse_budget(shared.settings.budget).to_dict(),
+        "seed": shared.settings.seed,
     }
 
 

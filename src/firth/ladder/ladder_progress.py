@@ -1,32 +1,42 @@
-"""Progress display of a ladder: a progress bar per rung, and no message twice."""
+"""Progress of a ladder: one display for all rungs, and no message twice."""
 
 from __future__ import annotations
 
-import sys
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
-from firth.runs.progress import Plain, Progress, Style, progress
-
-
-class MessageProgress(Plain):
-    """Messages only, no steps: for logs and pipes, where a line per step of eight runs would hide the table."""
-
-    def step(self, entry: Mapping[str, Any]) -> None: ...
-    def evaluation(self, entry: Mapping[str, Any]) -> None: ...
+from firth.runs.ladder_folder import Result
+from firth.runs.progress import STARTING, Budget, Plain, Progress, Style, progress, resolve_style
 
 
 class LadderProgress:
-    """A new progress bar for each rung; messages that all rungs print of their shared text appear once."""
+    """Passes the reports of all rungs on to one display; messages about the text they share appear once."""
 
-    def __init__(self, style: Style | Progress) -> None:
-        self._style, self._printed = style, set[str]()
-        self._display = self._new_display()
+    def __init__(self, display: Progress) -> None:
+        self._display, self._printed = display, set[str]()
+        self._names: Sequence[str] = ()
 
-    def _new_display(self) -> Progress:
-        if self._style == "plain" or (self._style == "auto" and not sys.stderr.isatty()):
-            return MessageProgress()
-        return progress(self._style)
+    # --- the ladder ---------------------------------------------------------------------------------------------------
+
+    def begin(self, names: Sequence[str], budget: Budget) -> None:
+        """The ladder begins: its rungs, and the budget of all of them."""
+        self._names = names
+
+    def begin_rung(self, name: str, details: str) -> None:
+        """A rung begins."""
+        self._display.say(f"{self._names.index(name) + 1}/{len(self._names)} {name}{details and f' ({details})'}")
+
+    def finish_rung(self, result: Result, metric: str) -> None:
+        """A rung is trained and evaluated, now or in an earlier call."""
+        self._display.say(
+            f"    {result.valid.bits:.3f} {metric} on validation text, {result.seconds:.1f} s, {result.tokens:,} tokens"
+        )
+
+    def close(self, is_done: bool = False) -> None:
+        """The ladder ends, or is stopped."""
+        self._display.stop()
+
+    # --- a rung: the reports of its training --------------------------------------------------------------------------
 
     def say(self, text: str) -> None:
         """Print a message, if it is new."""
@@ -39,18 +49,39 @@ class LadderProgress:
         self._display.stage(text)
 
     def start(self, total: float, unit: str) -> None:
-        """Start the steps of a rung."""
-        self._display = self._new_display()
+        """The steps of a rung start."""
         self._display.start(total, unit)
 
     def step(self, entry: Mapping[str, Any]) -> None:
-        """Report a training step of a rung."""
+        """A training step of a rung."""
         self._display.step(entry)
 
     def evaluation(self, entry: Mapping[str, Any]) -> bool | None:
-        """Report an evaluation of a rung."""
+        """An evaluation of a rung."""
         return self._display.evaluation(entry)
 
     def stop(self) -> None:
-        """End the steps of this rung."""
+        """The steps of a rung end."""
         self._display.stop()
+
+
+class PlainLadder(Plain):
+    """For logs and pipes: messages, and a line every ten seconds or so; one for each stage and evaluation would hide
+    those of the rungs."""
+
+    def stage(self, text: str) -> None:
+        self._watch(text or STARTING)
+
+    def evaluation(self, entry: Mapping[str, Any]) -> None: ...
+
+
+def ladder_progress(style: Style | Progress) -> LadderProgress:
+    """The reporter of a style, or one for the display given."""
+    resolved = resolve_style(style) if isinstance(style, str) else style
+    if resolved == "plain":
+        return LadderProgress(PlainLadder())
+    if resolved == "live":
+        from firth.ladder.live_table import LiveTable
+
+        return LiveTable()
+    return LadderProgress(progress(resolved))

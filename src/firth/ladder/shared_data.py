@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import pairwise
@@ -20,6 +20,7 @@ from firth.ladder.passages import Passage, extract_passages
 from firth.ladder.settings import Settings
 from firth.metrics.perplexity import ByteModel, bits_per_byte
 from firth.runs import atomic_files
+from firth.runs.progress import Progress
 from firth.tokenizers.tokenizer import Tokenizer
 
 HELD_OUT = ("valid", "test")
@@ -121,16 +122,18 @@ def read_texts(settings: Settings, cache: Path) -> dict[str, Documents]:
 
 
 def prepare(
-    settings: Settings, texts: Mapping[str, Documents], folder: Path, cache: Path, say: Callable[[str], None]
+    settings: Settings, texts: Mapping[str, Documents], folder: Path, cache: Path, progress: Progress
 ) -> SharedData:
     """Train the shared tokenizer, or load the folder's, and tokenise all splits."""
     path = folder.absolute() / "tokenizer.json"
     config = _tokenizer_config(settings, texts["train"])
     if not path.exists():
+        progress.stage("training the tokenizer")
         atomic_files.replace_file(path, make_tokenizer(config, texts["train"]).to_json().encode())
     tokenizer = Tokenizer.load(path)
-    say(f"tokenizer: {tokenizer.kind}, {tokenizer.vocab_size:,} tokens")
-    splits = tokenise_splits(texts, tokenizer, cache, say)
+    progress.say(f"tokenizer: {tokenizer.kind}, {tokenizer.vocab_size:,} tokens")
+    progress.stage("tokenising the text")
+    splits = tokenise_splits(texts, tokenizer, cache, progress.say)
     held_out = {name: list(texts[name]) for name in HELD_OUT}
     return SharedData(settings, tokenizer, replace(config, file=str(path)), held_out, splits)
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import asdict, dataclass
 from typing import Any
 
@@ -38,3 +38,32 @@ def signature(fields: Mapping[str, object]) -> str:
 def parse_signature(signature: str) -> dict[str, str]:
     """The inverse of `signature`."""
     return dict(field.partition(":")[::2] for field in signature.split("|"))
+
+
+def format_scores(scores: Iterable[Mapping[str, Any]], verbose: bool = False, undefined: str = "") -> list[str]:
+    """A line for each split, `test perplexity: 9.547   bits per byte 0.6988`; with `verbose` one for each score, with
+    its signature. `undefined` is the reason for n/a."""
+    lines: dict[str, list[str]] = {}
+    for score in scores:
+        split = _describe_split(parse_signature(score["signature"]).get("split", ""))
+        key = split + score["signature"] + score["name"] if verbose else split
+        parts = lines.setdefault(key, [])
+        name = score["name"].replace("_", " ")
+        first = f"{split} {name}:".lstrip() if not parts else name
+        parts.append(f"{first} {format_value(score['value'], undefined)}")
+        if verbose:
+            parts[-1] += f"  [{score['signature']}]"
+    return ["   ".join(parts) for parts in lines.values()]
+
+
+def format_value(value: float | None, undefined: str = "") -> str:
+    """Four digits, those before the point all; n/a for an undefined value."""
+    if value is None:
+        return f"n/a ({undefined})" if undefined else "n/a"
+    return f"{value:,.0f}" if abs(value) >= 1000 else f"{value:.4g}"
+
+
+def _describe_split(split: str) -> str:
+    """The split of a signature: a sample of one in three is test/3, and a text given for evaluation has no name."""
+    name, _, every = split.partition("/")
+    return "" if name == "given" else f"{name} (one in {every})" if every else name

@@ -12,7 +12,7 @@ from types import ModuleType
 from typing import TYPE_CHECKING
 
 from firth.config.schema import System
-from firth.errors import unknown
+from firth.errors import FirthError, unknown
 from firth.presets import (
     alignment,
     denoising,
@@ -272,11 +272,48 @@ PRESETS: dict[str, Preset] = {
 }
 
 
+# What a system is called elsewhere -> its preset.
+SYNONYMS: Mapping[str, str] = {
+    "word2vec": "skipgram",
+    "w2v": "skipgram",
+    "sgns": "skipgram",
+    "skip-gram": "skipgram",
+    "n-gram": "ngram-lm",
+    "kneser-ney": "ngram-lm",
+    "bigram": "ngram-lm",
+    "trigram": "ngram-lm",
+    "nnlm": "window-lm",
+    "elman": "rnn-lm",
+    "gpt": "gpt-2",
+    "llama": "transformer-lm",
+    "transformer": "transformer-lm",
+    "roberta": "bert",
+    "mlm": "bert",
+    "mt": "transformer-mt",
+    "nmt": "transformer-mt",
+    "attention": "bahdanau",
+    "seq2seq": "seq2seq-lstm",
+    "summarization": "pointer-summary",
+    "sbert": "sentence-encoder",
+    "sentence-bert": "sentence-encoder",
+    "sentence-transformers": "sentence-encoder",
+    "pmi": "ppmi",
+    "svd": "lsa",
+    "item2vec": "items",
+    "image-classifier": "vit",
+    "text-classifier": "classifier",
+    "giza": "ibm-2",
+}
+
+
 def preset(name: str) -> System:
     """The configuration of `lstm-lm` (its default size) or `lstm-lm:medium`."""
     base, _, size = name.partition(":")
     if base not in PRESETS:
-        raise unknown("preset", base, PRESETS)
+        stem, _, size = base.lower().rpartition("-")  # bert-base is bert:base here
+        if stem in PRESETS and size in PRESETS[stem].sizes:
+            raise FirthError(f"unknown preset {base!r}", do=f"did you mean '{stem}:{size}'?")
+        raise unknown("preset", base, PRESETS, synonyms=SYNONYMS)
     entry = PRESETS[base]
     size = size or entry.default
     if size not in entry.sizes:

@@ -46,7 +46,8 @@ class PresetTable(Table[PresetEntry]):
 
     def __repr__(self) -> str:
         width = min(100, shutil.get_terminal_size().columns - 1)
-        return "\n".join([*(line for entry in self for line in _lines(entry, width)), "", _LEGEND])
+        lines = [line for entry in self for line in _lines(entry, width)]
+        return "\n".join([*lines, "", textwrap.fill(_LEGEND, width)])
 
     def _repr_html_(self) -> str:
         return html_table([row | {"sizes": _sizes(entry)} for row, entry in zip(self.to_dicts(), self, strict=True)])

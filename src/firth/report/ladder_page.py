@@ -36,7 +36,7 @@ _LEVELS = ((12.0, 70), (9.0, 52), (6.0, 34), (3.0, 17))  # from so many bits on,
 def ladder_page(ladder: Ladder) -> str:
     """Render the whole report."""
     body = [
-        f"<h1>Which language model for {escape(ladder.about['text'])}?</h1>",
+        f"<h1>Which language model for {escape(ladder.describe()['text'])}?</h1>",
         _advice(ladder),
         _table(ladder),
         *_curves(ladder),
@@ -47,7 +47,7 @@ def ladder_page(ladder: Ladder) -> str:
         *_worst(ladder),
         *_setup(ladder),
     ]
-    return html_page(f"ladder: {ladder.about['text']}", body, _STYLE)
+    return html_page(f"ladder: {ladder.describe()['text']}", body, _STYLE)
 
 
 _CURVES = "Scores on the validation text during training; lower is better. Rungs without a curve are level lines."
@@ -154,7 +154,7 @@ def _token(token: str, bits: float) -> str:
 
 
 def _setup(ladder: Ladder) -> list[str]:
-    about = facts((name, escape(value)) for name, value in ladder.about.items())
+    about = facts((name, escape(value)) for name, value in ladder.describe().items())
     notes = "".join(f"<p>{escape(note)}</p>" for note in ladder.notes)
     return [f"<h2>Method</h2><p>{_METHOD}</p>{notes}{about}"]
 

@@ -52,6 +52,22 @@ def sync(descriptor: int) -> None:
 def rename(old: Path, new: Path) -> None:
     """Rename atomically, replacing what is there."""
     old.replace(new)
+    for folders in _recordings:
+        folders.add(new.parent)
+
+
+_recordings: list[set[Path]] = []
+
+
+@contextmanager
+def record_folders() -> Iterator[set[Path]]:
+    """The folders into which files are put within this context."""
+    folders: set[Path] = set()
+    _recordings.append(folders)
+    try:
+        yield folders
+    finally:
+        _recordings[:] = [each for each in _recordings if each is not folders]
 
 
 def sync_folder(path: Path) -> None:

@@ -111,7 +111,7 @@ class Ladder:
     """A finished ladder, as `firth.ladder` returns it."""
 
     path: Path
-    about: Mapping[str, str]  # text, splits, tokenizer, budget: for a person
+    about: Mapping[str, Any]  # text, splits, tokenizer, budget, seed
     metric: str  # bits per byte, or per token
     rows: tuple[Row, ...]
     advice: Advice
@@ -150,6 +150,10 @@ class Ladder:
             for row in self.rows
         )
 
+    def describe(self) -> dict[str, str]:
+        """What the ladder is about, for people."""
+        return {name: _describe(value) for name, value in self.about.items()}
+
     def to_pandas(self) -> Any:
         """The rows of the table as a pandas DataFrame."""
         return self.table.to_pandas()
@@ -166,6 +170,14 @@ class Ladder:
         values = {f.name: getattr(self, f.name) for f in fields(self) if f.name not in ("results", "path")}
         rows, advice = [asdict(row) for row in self.rows], asdict(self.advice)
         return {**values, "path": str(self.path), "report": str(self.report), "rows": rows, "advice": advice}
+
+
+def _describe(value: Any) -> str:
+    """A fact for people: 1,200 documents, 90,000 tokens."""
+    if isinstance(value, Mapping):
+        parts = (part if isinstance(part, str) else f"{part:,} {unit}" for unit, part in value.items())
+        return ", ".join(parts)
+    return ", ".join(map(str, value)) if isinstance(value, (list, tuple)) else str(value)
 
 
 def rung_folder(ladder: Path, rung: str) -> Path:

@@ -6,6 +6,7 @@ from __future__ import annotations
 import json
 import re
 import sys
+import threading
 import time
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -15,6 +16,7 @@ from typing import Any, Literal, Protocol
 from firth.errors import FirthError
 
 Style = Literal["auto", "live", "plain", "json", "quiet"]
+STARTING = "starting"  # the stage without a name
 
 
 class Progress(Protocol):
@@ -24,7 +26,7 @@ class Progress(Protocol):
         """A message."""
 
     def stage(self, text: str) -> None:
-        """What begins now and may take a while: reading the text, scoring the test split …"""
+        """What begins now and may take a while: reading the text, scoring the test split …; empty: the start."""
 
     def start(self, total: float, unit: str) -> None:
         """Training starts, or goes on, with a budget of so many steps or seconds."""
@@ -51,30 +53,55 @@ class Quiet:
 
 
 class Plain(Quiet):
-    """A line for each stage and evaluation, and one every ten seconds of steps: for logs and pipes."""
+    """A line for each stage and evaluation, and one every ten seconds or so: for logs and pipes."""
 
     SECONDS = 10.0
+    _PATIENCE = 2.0  # of the ticker, which leaves a line that is due to the next step
 
     def __init__(self) -> None:
-        self._printed = 0.0
+        self._printed = self._began = time.monotonic()
+        self._stage = ""
+        self._ended = threading.Event()
+        self._ended.set()
 
     def say(self, text: str) -> None:
         print(text, file=sys.stderr, flush=True)
+        self._printed = time.monotonic()
 
     def stage(self, text: str) -> None:
-        self.say(f"{text} …")
+        if text:
+            self.say(f"{text} …")
+        self._watch(text or STARTING)
 
     def start(self, total: float, unit: str) -> None:
         self._printed = time.monotonic()
+        self._watch("training")
 
     def step(self, entry: Mapping[str, Any]) -> None:
-        now = time.monotonic()
-        if now - self._printed >= self.SECONDS:
-            self._printed = now
-            self.say("  ".join(_step_fields(entry)))
+        if time.monotonic() - self._printed >= self.SECONDS:
+            self.say("  ".join(step_fields(entry)))
 
     def evaluation(self, entry: Mapping[str, Any]) -> None:
-        self.say(f"step {entry['step']:,}  {_evaluation_field(entry)}")
+        self.say(f"step {entry['step']:,}  {evaluation_field(entry)}")
+
+    def stop(self) -> None:
+        self._ended.set()
+
+    def _watch(self, stage: str) -> None:
+        """Begin a stage, and say so again while it says nothing itself."""
+        self._stage, self._began = stage, time.monotonic()
+        if self._ended.is_set():
+            self._ended = threading.Event()
+            threading.Thread(target=self._tick_until, args=(self._ended,), daemon=True).start()
+
+    def _tick_until(self, ended: threading.Event) -> None:
+        while not ended.wait(1.0):
+            self.tick(time.monotonic())
+
+    def tick(self, now: float) -> None:
+        """A line if there was none for long."""
+        if now - self._printed >= self.SECONDS + self._PATIENCE:
+            self.say(f"{self._stage} … {format_duration(now - self._began)}")
 
 
 class Json(Quiet):
@@ -84,7 +111,8 @@ class Json(Quiet):
         _print_json({"event": "note", "text": text})
 
     def stage(self, text: str) -> None:
-        _print_json({"event": "stage", "text": text})
+        if text:
+            _print_json({"event": "stage", "text": text})
 
     def step(self, entry: Mapping[str, Any]) -> None:
         _print_json({"event": "step", **entry})
@@ -99,95 +127,35 @@ def _print_json(entry: Mapping[str, Any]) -> None:
     print(json.dumps(finite), flush=True)
 
 
-class Live(Quiet):
-    """One line at the bottom of a terminal that changes four times a second: what goes on and for how long or, in
-    training, a bar, the step, loss, speed and the time that is left."""
-
-    def __init__(self) -> None:
-        from rich.console import Console
-        from rich.live import Live as LiveDisplay
-
-        self._console = Console(stderr=True)
-        self._stage: str | None = ""  # None: training
-        self._entry: Mapping[str, Any] = {}
-        self._first_fraction, self._began = 0.0, time.monotonic()
-        self._display = LiveDisplay(
-            console=self._console, refresh_per_second=4, transient=True, get_renderable=self._render
-        )
-
-    def say(self, text: str) -> None:
-        self._console.print(text, highlight=False, markup=False)
-        if self._stage is not None:
-            self.stage("")
-
-    def stage(self, text: str) -> None:
-        self._stage, self._began = text, time.monotonic()
-        self._display.start()
-
-    def start(self, total: float, unit: str) -> None:
-        self._stage, self._entry, self._began = None, {}, time.monotonic()
-        self._display.start()
-
-    def step(self, entry: Mapping[str, Any]) -> None:
-        if not self._entry:
-            self._first_fraction = entry["fraction"]
-        self._entry = entry
-
-    def evaluation(self, entry: Mapping[str, Any]) -> None:
-        self.say(f"step {entry['step']:,}  {_evaluation_field(entry)}")
-
-    def stop(self) -> None:
-        self._stage = ""
-        self._display.stop()
-
-    def _render(self) -> Any:
-        from rich.text import Text
-
-        seconds = time.monotonic() - self._began
-        if self._stage is not None or not self._entry:
-            return Text(f"{_SPINNER[int(seconds * 4) % len(_SPINNER)]} {self._stage or ''}  {seconds:.0f} s")
-        fraction = self._entry["fraction"]
-        done = fraction - self._first_fraction
-        left = f"{format_duration(seconds / done * (1 - fraction))} left" if done > 0 else ""
-        return Text(fit_line(fraction, _step_fields(self._entry), left, self._console.width - 1), no_wrap=True)
-
-
-_SPINNER = "⠋⠙⠹⠸⠼⠴⠦⠧⠇⠏"
-_MIN_BAR, _MAX_BAR = 8, 30
-
-
-def fit_line(fraction: float, fields: list[str], left: str, width: int) -> str:
-    """A bar, as many of the fields as fit, and the time that is left."""
-    for count in range(len(fields), -1, -1):
-        rest = "  ".join(filter(None, [*fields[:count], left]))
-        bar = min(_MAX_BAR, width - len(rest) - 2)
-        if bar >= _MIN_BAR:
-            filled = round(fraction * bar)
-            return f"{'━' * filled}{'╌' * (bar - filled)}  {rest}"
-    return rest[:width]
-
-
-def _step_fields(entry: Mapping[str, Any]) -> list[str]:
+def step_fields(entry: Mapping[str, Any]) -> list[str]:
     """What is said of a step, the most important first."""
     fields = [f"{entry['fraction']:.0%}", f"step {entry['step']:,}", f"loss {entry['loss']:.3f}"]
     return [*fields, f"{entry['tokens_per_second']:,.0f} tokens/s"]
 
 
-def _evaluation_field(entry: Mapping[str, Any]) -> str:
+def evaluation_field(entry: Mapping[str, Any]) -> str:
+    """What is said of an evaluation."""
     split = {"valid": "validation", "train": "training"}.get(entry["split"], entry["split"])
     return f"{split} {entry['metric'].replace('_', ' ')} {entry['value']:.2f}"
-
-
-_STYLES = {"live": Live, "plain": Plain, "json": Json, "quiet": Quiet}
 
 
 def progress(style: Style | Progress) -> Progress:
     """The reporter of a style, or the one given; auto is live on a terminal and plain otherwise."""
     if not isinstance(style, str):
         return style
-    if style == "auto":
-        style = "live" if sys.stderr.isatty() else "plain"
-    return _STYLES[style]()
+    style = resolve_style(style)
+    if style == "live":
+        from firth.runs.live_display import Live
+
+        return Live()
+    return {"plain": Plain, "json": Json, "quiet": Quiet}[style]()
+
+
+def resolve_style(style: Style) -> Style:
+    """Auto is live on a terminal and plain otherwise."""
+    if style != "auto":
+        return style
+    return "live" if sys.stderr.isatty() else "plain"
 
 
 _MAX_AMOUNT = 1e12
@@ -201,6 +169,10 @@ class Budget:
 
     amount: float
     unit: Literal["seconds", "steps", "epochs"]
+
+    def to_dict(self) -> dict[str, float]:
+        """As JSON values: `{"seconds": 90}`."""
+        return {self.unit: int(self.amount) if self.amount.is_integer() else self.amount}
 
 
 def parse_budget(text: str) -> Budget:

@@ -12,7 +12,7 @@ from typing import Any
 
 from firth.display import Table
 from firth.errors import FirthError
-from firth.metrics.score import parse_signature
+from firth.metrics.score import format_scores, parse_signature
 from firth.runs import checkpoints
 from firth.runs.progress import format_duration
 from firth.runs.run_folder import Run, read_log
@@ -27,31 +27,56 @@ def summary(path: Path | str) -> dict[str, Any]:
     valid = [line for line in lines if line.get("split") == "valid" and {"loss", "metric", "value"} <= set(line)]
     best = min(valid, key=lambda line: line["loss"], default=None)
     tokens = sum(line.get("tokens", 0) for line in lines)
-    vocabulary = run.text_tokenizer()
+    tokenizer = run.text_tokenizer()
     return {
         "run": str(run.path),
         "preset": record.preset,
-        "state": _state(run),
+        **_state(run),
         "parameters": count_parameters(run.weights) if run.is_trained else None,
-        "vocabulary": f"{vocabulary.vocab_size:,} ({vocabulary.kind})" if vocabulary else None,
-        "text": ", ".join((*getattr(data, "source", ()), *getattr(data, "target", ())) or data.text),
+        "tokenizer": tokenizer and {"kind": tokenizer.kind, "vocabulary_size": tokenizer.vocab_size},
+        "text": list((*getattr(data, "source", ()), *getattr(data, "target", ())) or data.text),
         "seconds": max((line.get("seconds", 0.0) for line in lines), default=0.0),
         "tokens_seen": tokens,
-        **({"training": record.data["training"]} if "training" in record.data else {}),
-        **_notes(lines),
-        "best_valid": f"{best['metric']} {best['value']:.4f} at step {best['step']:,}" if best else None,
-        "scores": [f"{score['name']} {_number(score['value'])}  [{score['signature']}]" for score in run.scores()],
-        "machine": ", ".join(f"{key} {value}" for key, value in record.machine.items()),
-        **_origin(record.data.get("origin")),
+        "training": record.data.get("training"),
+        "notes": [note for line in lines for note in line.get("notes", ())],
+        "best_valid": best and {key: best[key] for key in ("metric", "value", "step")},
+        "scores": run.scores(),
+        "machine": dict(record.machine),
+        "origin": record.data.get("origin"),
         "disk": sum(file.stat().st_size for file in run.path.rglob("*") if file.is_file()),
     }
 
 
-def format_summary(about: Mapping[str, Any]) -> dict[str, Any]:
-    """A summary for people: thousands separators, times and sizes with units."""
-    values = {**about, "seconds": format_duration(about["seconds"]), "disk": f"{about['disk'] / 1e6:,.1f} MB"}
-    names = {"seconds": "time"}
-    return {names.get(key, key): f"{value:,}" if isinstance(value, int) else value for key, value in values.items()}
+def format_summary(about: Mapping[str, Any], verbose: bool = False) -> dict[str, Any]:
+    """A summary for people: thousands separators, times and sizes with units; with `verbose` signatures of scores."""
+    tokenizer, best, origin = about["tokenizer"], about["best_valid"], about["origin"]
+    values = {
+        "run": about["run"],
+        "preset": about["preset"],
+        "state": format_state(about),
+        "parameters": about["parameters"],
+        "vocabulary": tokenizer and f"{tokenizer['vocabulary_size']:,} ({tokenizer['kind']})",
+        "text": ", ".join(about["text"]),
+        "time": format_duration(about["seconds"]),
+        "tokens_seen": about["tokens_seen"],
+        "training": about["training"],
+        "notes": "; ".join(about["notes"]),
+        "best_valid": best and f"{best['metric']} {best['value']:.4f} at step {best['step']:,}",
+        "scores": format_scores(about["scores"], verbose),
+        "machine": ", ".join(f"{key} {value}" for key, value in about["machine"].items()),
+        "origin": origin and _format_origin(origin),
+        "disk": f"{about['disk'] / 1e6:,.1f} MB",
+    }
+    shown = {key: value for key, value in values.items() if value not in (None, "", [])}
+    return {key: f"{value:,}" if isinstance(value, int) else value for key, value in shown.items()}
+
+
+def format_state(about: Mapping[str, Any]) -> str:
+    """The state for people: done, step 6 of 6."""
+    step, steps = about["step"], about["steps"]
+    if step is None:
+        return about["state"] + " (its checkpoints are gone)" * (about["state"] == "trained")
+    return f"{about['state']}, step {step:,}" + (f" of {steps:,}" if steps else "")
 
 
 class Comparison(Table[dict[str, Any]]):
@@ -90,6 +115,7 @@ def compare_runs(paths: Sequence[str]) -> tuple[list[dict[str, Any]], list[str]]
                 "run": about["run"],
                 "preset": about["preset"],
                 "state": about["state"],
+                "step": about["step"],
                 "parameters": about["parameters"],
                 "seconds": about["seconds"],
                 "tokens seen": about["tokens_seen"],
@@ -137,29 +163,18 @@ def count_parameters(path: Path) -> int:
         raise FirthError("damaged weights", where=path, do="restore the file, or train again") from None
 
 
-def _state(run: Run) -> str:
-    steps = run.record.data.get("steps", 0)
+def _state(run: Run) -> dict[str, Any]:
+    """Begun, open or done (or trained, with its checkpoints gone), the last step, and how many there will be."""
+    steps = run.record.data.get("steps") or None
     checkpoint = checkpoints.newest_checkpoint(run.path)
     if checkpoint is None:
-        without_checkpoint = "done" if "steps" not in run.record.data else "trained (its checkpoints are gone)"
-        return without_checkpoint if run.is_trained else "begun"
+        without_checkpoint = "trained" if "steps" in run.record.data else "done"
+        return {"state": without_checkpoint if run.is_trained else "begun", "step": None, "steps": steps}
     values = json.loads((checkpoint / "training.json").read_bytes())
-    return f"{'done' if values['finished'] else 'open'}, step {values['step']:,}" + (f" of {steps:,}" if steps else "")
+    return {"state": "done" if values["finished"] else "open", "step": values["step"], "steps": steps}
 
 
-def _notes(lines: Sequence[dict[str, Any]]) -> dict[str, str]:
-    """The notes of the training log; nothing for most runs."""
-    notes = [note for line in lines for note in line.get("notes", ())]
-    return {"notes": "; ".join(notes)} if notes else {}
-
-
-def _origin(origin: dict[str, Any] | None) -> dict[str, str]:
-    """The run that an edited run comes from; nothing for a trained run."""
-    if origin is None:
-        return {}
+def _format_origin(origin: Mapping[str, Any]) -> str:
+    """The run that an edited run comes from."""
     change = f"{origin['added']} tokens added, {origin['removed']} removed"
-    return {"origin": f"{origin['run']} at step {origin['step']}, {change}"}
-
-
-def _number(value: float | None) -> str:
-    return "n/a" if value is None else f"{value:.4f}"
+    return f"{origin['run']} at step {origin['step']}, {change}"

@@ -17,6 +17,7 @@ from firth.datasets.label_ids import UNKNOWN_LABEL
 from firth.datasets.records import Labelled, Pair
 from firth.datasets.training_data import read_training_data
 from firth.errors import FirthError
+from firth.runs.progress import Quiet
 from firth.tokenizers.special_tokens import SpecialTokens
 from firth.types import Cursor
 
@@ -66,7 +67,7 @@ def training_data(tmp_path, name, lines, batching, data=None, **more):
     path.write_text("\n".join(lines) + "\n")
     data = data or TaskExamples(text=(str(path),), **{"valid_fraction": 0.2, "test_fraction": 0.2, **more})
     config = Neural(data=data, tokenizer=CHAR, batching=batching)
-    tokenizers, splits = read_training_data(config, {}, tmp_path / "cache", lambda _: None)
+    tokenizers, splits = read_training_data(config, {}, tmp_path / "cache", Quiet())
     return tokenizers["text"], splits
 
 
