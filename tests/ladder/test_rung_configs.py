@@ -7,22 +7,22 @@ import pytest
 from firth import api
 from firth.config import schema
 from firth.errors import FirthError
+from firth.ladder.ladder_clock import LadderClock
 from firth.ladder.rung_configs import RungBudget, choose_rung, divide_budget, train_command
 from firth.ladder.rungs import RUNGS, choose_size, sort_rungs
 from firth.ladder.settings import Settings, parse_settings
 from firth.presets import PRESETS
-from firth.runs.progress import parse_budget
+from firth.runs.progress import Budget, parse_budget
 
 TOKENIZER = schema.Tokenizer(
     model="word", vocabulary_size=500, lowercase="yes", split="whitespace", file="/somewhere/tokenizer.json"
 )
 
 
-def test_neural_rungs_divide_the_budget_that_n_grams_leave():
-    settings = parse_settings({"budget": "30m"})
-    assert divide_budget(settings, 10**6, spent=100.0) == RungBudget("340.0s", 10**6)
-    assert divide_budget(settings, 10**6, spent=10**6) == RungBudget("180.0s", 10**6)  # at least half
-    assert divide_budget(parse_settings({"budget": "30 steps"}), 10**7, spent=50.0) == RungBudget("30 steps", 10**7)
+def test_networks_share_the_time_or_have_the_same_steps():
+    settings, clock = parse_settings({"budget": "30m"}), LadderClock(Budget(1800.0, "seconds"), 5)
+    assert divide_budget(settings, 10**6, clock) == RungBudget(f"{0.95 * 360:.1f}s", 10**6)
+    assert divide_budget(parse_settings({"budget": "30 steps"}), 10**7, clock) == RungBudget("30 steps", 10**7)
 
 
 @pytest.mark.parametrize(

@@ -67,11 +67,13 @@ def _print(result: Ladder) -> None:
         print(textwrap.fill(sentence, shutil.get_terminal_size().columns) if sys.stdout.isatty() else sentence)
     best = next(row for row in result.rows if row.rung == result.advice.rung)
     print(f"\na text that {best.rung} generates:\n{textwrap.indent(best.sample.strip(), '    ')}\n")
-    print(f"train it alone:  {result.advice.command}")
+    lines = {f"train {result.advice.next_rung} alone": result.advice.command}
     if result.about["text"] == ["python-docs"]:
-        print("your own text:   firth ladder --text FILE --budget 20m")
-    print(f"model:           {result.recommended}")
-    print(f"report:          {result.report}")
+        lines["your own text"] = "firth ladder --text FILE --budget 20m"
+    lines |= {"model": str(result.recommended), "report": str(result.report)}
+    width = max(map(len, lines))
+    for name, line in lines.items():
+        print(f"{name + ':':<{width + 1}}  {line}")
 
 
 def _cells(row: Row, result: Ladder) -> dict[str, str]:

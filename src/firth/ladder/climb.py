@@ -13,9 +13,10 @@ from firth.datasets.sources import keep_documents, resolve_names
 from firth.datasets.token_cache import default_cache
 from firth.errors import FirthError
 from firth.ladder import recommendation, results_table
+from firth.ladder.ladder_clock import LadderClock
 from firth.ladder.ladder_progress import LadderProgress, ladder_progress
 from firth.ladder.measurements import measure
-from firth.ladder.rung_configs import RungBudget, choose_rung, divide_budget, train_command
+from firth.ladder.rung_configs import choose_rung, divide_budget, train_command
 from firth.ladder.rungs import RUNGS, choose_size, is_neural, slowdown, sort_rungs
 from firth.ladder.settings import Settings, parse_settings
 from firth.ladder.shared_data import HELD_OUT, MIN_DOCUMENTS, SharedData, prepare, read_texts
@@ -61,7 +62,8 @@ def run_ladder(
 
 def train_rungs(settings: Settings, folder: LadderFolder, progress: LadderProgress) -> Ladder:
     """Train and evaluate the unfinished rungs, then write the table, the recommendation and the report."""
-    cache = default_cache()
+    cache, names = default_cache(), sort_rungs(settings.rungs)
+    clock = LadderClock(parse_budget(settings.budget), sum(map(is_neural, names)))
     progress.stage("reading the text")
     texts = read_texts(settings, cache)
     progress.say(f"reading {', '.join(settings.data.text)}")
@@ -69,7 +71,6 @@ def train_rungs(settings: Settings, folder: LadderFolder, progress: LadderProgre
         folder.write({"settings": to_dict(settings)})
     shared = prepare(settings, texts, folder.path, cache, progress)
     _require_same_text(folder, shared)
-    names = sort_rungs(settings.rungs)
     if settings.precision == "float32" and any(map(is_neural, names)) and has_bf16():
         progress.say(
             "note: this CPU has bf16 instructions; with --precision bf16 networks train on more tokens in the same time"
@@ -79,9 +80,9 @@ def train_rungs(settings: Settings, folder: LadderFolder, progress: LadderProgre
     for name in names:
         done = folder.read_result(name)
         if done is None:
-            spent = sum(result.seconds for result in results if not is_neural(result.rung))
-            budget = divide_budget(settings, shared.splits["train"].tally.bytes, spent)
-            done = _train_rung(name, folder, shared, budget, progress)
+            done = _train_rung(name, folder, shared, clock, progress)
+        else:
+            clock.skip(done.seconds, is_neural(name))
         progress.finish_rung(done, _metric_name(shared))
         results.append(done)
     progress.stage("comparing the rungs and writing the report")
@@ -89,9 +90,10 @@ def train_rungs(settings: Settings, folder: LadderFolder, progress: LadderProgre
 
 
 def _train_rung(
-    name: str, folder: LadderFolder, shared: SharedData, budget: RungBudget, progress: LadderProgress
+    name: str, folder: LadderFolder, shared: SharedData, clock: LadderClock, progress: LadderProgress
 ) -> Result:
     """Train (or resume) one rung and save its result."""
+    began, budget = clock.spent(), divide_budget(shared.settings, shared.splits["train"].tally.bytes, clock)
     choice = choose_rung(name, shared.settings, shared.tokenizer_config, budget)
     run = Run(rung_folder(folder.path, name))
     progress.begin_rung(name, f"{choice.name}, {budget.budget}" if is_neural(name) else "")
@@ -107,6 +109,8 @@ def _train_rung(
     progress.stage("scoring the held-out text")
     result = measure(name, model, shared)
     folder.save_result(result)
+    if is_neural(name):
+        clock.finish(began)
     return result
 
 

@@ -34,7 +34,7 @@ class LiveTable(LadderProgress):
         self._results: dict[str, Result] = {}
         self._active, self._metric = "", "bits per byte"
         self._budget: Budget | None = None
-        self._began = time.monotonic()
+        self._began, self._earlier = time.monotonic(), 0.0  # seconds of rungs that were finished before
         self._live = LiveDisplay(
             console=self._console, refresh_per_second=REFRESH, transient=True, get_renderable=self._render
         )
@@ -51,6 +51,7 @@ class LiveTable(LadderProgress):
 
     def finish_rung(self, result: Result, metric: str) -> None:
         """Fill the row of a rung."""
+        self._earlier += result.seconds if result.rung != self._active else 0.0
         self._results[result.rung], self._metric, self._active = result, metric, ""
         self._status.clear()
 
@@ -143,7 +144,7 @@ class LiveTable(LadderProgress):
             f"{format_duration(time.monotonic() - self._began)} so far",
         ]
         if self._budget and self._budget.unit == "seconds":
-            used = sum(result.seconds for result in self._results.values()) + self._status.training_seconds
+            used = self._earlier + time.monotonic() - self._began
             parts.append(f"{format_duration(max(0.0, self._budget.amount - used))} of the budget left")
         while len(parts) > 1 and len(" · ".join(parts)) > width:
             del parts[0]

@@ -54,11 +54,9 @@ def advise(rows: Sequence[Row], results: Sequence[Result], context: AdviceContex
         _describe_test(rows, choice),
         _describe_budget(rows, choice, curves, context),
     )
-    return Advice(
-        choice.rung,
-        tuple(text for part in parts for text in part),
-        context.longer_command(_worth_training(rows, choice, curves)),
-    )
+    next_rung = _worth_training(rows, choice, curves)
+    sentences = tuple(text for part in parts for text in part)
+    return Advice(choice.rung, sentences, context.longer_command(next_rung), next_rung)
 
 
 def _describe_choice(row: Row, context: AdviceContext) -> Iterator[str]:

@@ -8,12 +8,12 @@ from dataclasses import dataclass, replace
 
 from firth import api
 from firth.config import schema, to_dict
-from firth.ladder.rungs import RUNGS, choose_size, dropout_settings, is_neural
+from firth.ladder.ladder_clock import LadderClock
+from firth.ladder.rungs import RUNGS, choose_size, dropout_settings
 from firth.ladder.settings import SHORT, Settings
 from firth.runs.progress import parse_budget
 
 _EVAL_TOKENS = 30_000  # of validation text during training: most of the time is for training
-_MIN_SECONDS = 1.0
 
 
 @dataclass(frozen=True)
@@ -24,13 +24,10 @@ class RungBudget:
     text_bytes: int  # of training text
 
 
-def divide_budget(settings: Settings, text_bytes: int, spent: float) -> RungBudget:
-    """Divide the budget equally among neural rungs, less the `spent` seconds of n-grams, but at least half of it."""
-    budget, neural_rungs = parse_budget(settings.budget), sum(map(is_neural, settings.rungs))
-    if budget.unit != "seconds" or not neural_rungs:
-        return RungBudget(settings.budget, text_bytes)
-    seconds = max(_MIN_SECONDS, round(max(budget.amount - spent, budget.amount / 2) / neural_rungs, 1))
-    return RungBudget(f"{seconds}s", text_bytes)
+def divide_budget(settings: Settings, text_bytes: int, clock: LadderClock) -> RungBudget:
+    """The budget of the next network: its share of the time, or the same steps or epochs as all."""
+    is_time = parse_budget(settings.budget).unit == "seconds"
+    return RungBudget(f"{clock.share()}s" if is_time else settings.budget, text_bytes)
 
 
 def choose_rung(

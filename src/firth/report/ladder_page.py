@@ -57,7 +57,8 @@ _COST = "The lower and the farther left, the better. Error bars are 95% confiden
 def _advice(ladder: Ladder) -> str:
     first, *rest = ladder.advice.sentences
     lines = [f'<p class="first">{escape(first)}</p>', *(f"<p>{escape(text)}</p>" for text in rest)]
-    lines.append(f'<p class="soft">To train it alone:</p><code>{escape(ladder.advice.command)}</code>')
+    next_rung = escape(ladder.advice.next_rung or ladder.advice.rung)
+    lines.append(f'<p class="soft">To train {next_rung} alone:</p><code>{escape(ladder.advice.command)}</code>')
     return f'<div class="advice">{"".join(lines)}</div>'
 
 

@@ -103,7 +103,8 @@ class Advice:
 
     rung: str
     sentences: tuple[str, ...]
-    command: str  # trains it alone, for longer
+    command: str  # trains a rung alone, for longer
+    next_rung: str = ""  # the one of the command; the recommended one, or a network that may overtake it
 
 
 @dataclass(frozen=True, repr=False)

@@ -24,14 +24,12 @@ class Status(Quiet):
         self._stage: str | None = ""  # None: training
         self._entry: Mapping[str, Any] = {}
         self._first_fraction, self._began = 0.0, time.monotonic()
-        self._total, self._unit = 0.0, ""
 
     def stage(self, text: str) -> None:
         self._stage, self._began = text, time.monotonic()
 
     def start(self, total: float, unit: str) -> None:
         self._stage, self._entry, self._began = None, {}, time.monotonic()
-        self._total, self._unit = total, unit
 
     def step(self, entry: Mapping[str, Any]) -> None:
         if not self._entry:
@@ -41,11 +39,6 @@ class Status(Quiet):
     def clear(self) -> None:
         """Forget the steps."""
         self._entry = {}
-
-    @property
-    def training_seconds(self) -> float:
-        """The seconds of a time budget that the steps have used; 0 before the first and for other budgets."""
-        return self._entry["fraction"] * self._total if self._entry and self._unit == "seconds" else 0.0
 
     def line(self, width: int) -> str:
         """The line, in so many columns."""

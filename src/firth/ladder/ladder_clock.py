@@ -1,0 +1,42 @@
+"""The wall time of a ladder: its networks share what the rest leaves of the budget."""
+
+from __future__ import annotations
+
+import time
+
+from firth.runs.progress import Budget
+
+_OVERHEAD = 0.05  # of a network's share, for timing its first steps and scoring it, until one has been measured
+_MIN_SHARE = 0.5  # of the budget is for training, whatever the rest takes
+_MIN_SECONDS = 1.0
+
+
+class LadderClock:
+    """Counts from the start of the ladder; `networks` share the budget equally."""
+
+    def __init__(self, budget: Budget, networks: int) -> None:
+        self._budget, self._networks, self._left = budget.amount, networks, networks
+        self._began, self._earlier = time.monotonic(), 0.0
+        self._share, self._overhead = 0.0, -1.0  # of the last network, in seconds
+
+    def spent(self) -> float:
+        """Seconds so far, those of earlier processes included."""
+        return self._earlier + time.monotonic() - self._began
+
+    def skip(self, seconds: float, is_network: bool) -> None:
+        """A rung was finished by an earlier process."""
+        self._earlier += seconds
+        self._left -= is_network
+
+    def share(self) -> float:
+        """The seconds that the next network is trained for."""
+        fair = (self._budget - self.spent()) / max(1, self._left)
+        overhead = fair * _OVERHEAD if self._overhead < 0 else self._overhead
+        least = self._budget * _MIN_SHARE / max(1, self._networks)
+        self._share = max(_MIN_SECONDS, round(max(fair - overhead, least), 1))
+        return self._share
+
+    def finish(self, began: float) -> None:
+        """A network is done, whose rung began when so many seconds were spent."""
+        self._left -= 1
+        self._overhead = max(0.0, self.spent() - began - self._share)

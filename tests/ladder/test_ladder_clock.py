@@ -1,0 +1,41 @@
+"""The networks of a ladder share its time: a budget of 1,000 s, four networks, and a clock set by hand."""
+
+import pytest
+
+from firth.ladder import ladder_clock
+from firth.ladder.ladder_clock import LadderClock
+from firth.runs.progress import Budget
+
+
+@pytest.fixture
+def now(monkeypatch):
+    now = [50.0]
+    monkeypatch.setattr(ladder_clock.time, "monotonic", lambda: now[0])
+    return now
+
+
+def test_what_surrounds_training_counts_so_that_the_ladder_ends_within_its_budget(now):
+    clock = LadderClock(Budget(1000.0, "seconds"), 4)
+    now[0] += 40.0  # reading, n-grams
+    shares = []
+    for _ in range(4):
+        began = clock.spent()
+        shares.append(clock.share())
+        now[0] += shares[-1] + 20.0  # and scoring
+        clock.finish(began)
+    assert shares[0] == 228.0  # 240 less 5 %
+    assert clock.spent() == pytest.approx(1000.0, abs=1.0)
+    assert max(shares) / min(shares) < 1.06
+
+
+def test_half_of_the_budget_is_for_training_whatever_the_rest_takes(now):
+    clock = LadderClock(Budget(1000.0, "seconds"), 4)
+    now[0] += 5000.0
+    assert clock.share() == 125.0
+
+
+def test_rungs_of_an_earlier_process_count(now):
+    clock = LadderClock(Budget(1000.0, "seconds"), 4)
+    clock.skip(10.0, is_network=False)
+    clock.skip(240.0, is_network=True)
+    assert clock.spent() == 250.0 and clock.share() == round(0.95 * 250.0, 1)
