@@ -42,7 +42,7 @@ def draw_word_map(folder: Path) -> None:
 def draw_attention(folder: Path) -> None:
     """The attention weights of a translation into the second language of the world."""
     run = str(folder / "translation")
-    run_firth("train", "bahdanau:tiny", "--budget", "1500 steps", "--out", run)
+    run_firth("train", "bahdanau:tiny", "--budget", "3000 steps", "--out", run)
     run_firth("run", run, SENTENCE, "--plot", str(IMAGES / "attention.svg"))
 
 
