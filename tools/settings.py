@@ -8,6 +8,7 @@ from __future__ import annotations
 import ast
 import inspect
 import re
+import textwrap
 from collections.abc import Iterator
 from dataclasses import MISSING, Field, fields, is_dataclass
 from pathlib import Path
@@ -22,20 +23,25 @@ MARK = "<!-- below: python tools/settings.py -->\n"
 
 
 def comments(kind: type) -> dict[str, str]:
-    """What stands beside or above each field."""
+    """What stands beside or above each field, inherited ones included."""
+    parents = filter(is_dataclass, reversed(kind.__mro__))
+    return {name: text for parent in parents for name, text in field_comments(inspect.getsource(parent)).items()}
+
+
+def field_comments(source: str) -> dict[str, str]:
+    """What stands beside or above each field in the source of a class."""
     found = {}
-    for parent in filter(is_dataclass, reversed(kind.__mro__)):
-        source = inspect.getsource(parent)
-        lines = source.split("\n")
-        for item in ast.parse(source).body[0].body:
-            if isinstance(item, ast.AnnAssign):
-                beside = re.search(r"  # (.*)$", lines[item.end_lineno - 1])
-                above, row = [], item.lineno - 2
-                while lines[row].strip().startswith("# "):
-                    above.insert(0, lines[row].strip()[2:])
-                    row -= 1
-                text = " ".join([*above, *([beside[1]] if beside else [])])
-                found[item.target.id] = re.sub(r" ?\btype: ignore.*", "", text)
+    source = textwrap.dedent(source)
+    lines = source.split("\n")
+    for item in ast.parse(source).body[0].body:
+        if isinstance(item, ast.AnnAssign):
+            beside = re.search(r"  # (.*)$", lines[item.end_lineno - 1])
+            above, row = [], item.lineno - 2
+            while lines[row].strip().startswith("# "):
+                above.insert(0, lines[row].strip()[2:])
+                row -= 1
+            text = " ".join([*above, *([beside[1]] if beside else [])])
+            found[item.target.id] = re.sub(r" ?\btype: ignore.*", "", text)
     return found
 
 

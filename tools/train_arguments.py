@@ -1,7 +1,7 @@
-"""Writes src/firth/config/train_arguments.py: the types of the settings that `firth.train` takes by short name.
+"""Writes src/firth/config/train_arguments.py: the types and the help of what `firth.train` takes by short name.
 
-`python tools/train_arguments.py` after a short name or the type of its field was changed; a test sees to it that this
-was done.
+`python tools/train_arguments.py` after a short name, its help or the type of its field was changed; a test sees to it
+that this was done.
 """
 
 from __future__ import annotations
@@ -34,9 +34,10 @@ def module() -> str:
     options, lines = ConfigOptions(SECTIONS, get_args(schema.System)), [HEAD]
     for title, names in SECTIONS.items():
         lines.append(f"    # {title}")
-        for name in names:
+        for name, short in names.items():
             if name not in OWN:
                 lines.append(field(argument(name), types(options, name)))
+                lines.append(f'    """{short.help}"""')
     return "\n".join(lines) + "\n"
 
 

@@ -39,16 +39,17 @@ WEIGHTS = ("float32", "half", "int8")
 class NamedConfig:
     """A configuration to train, with the name of its preset."""
 
-    name: str
-    config: schema.System
+    name: str  # of the preset, with its size: `lstm-lm:medium`
+    config: schema.System  # resolved: every setting has its value
 
 
 def resolve_config(
     what: str | Path, settings: Iterable[str] = (), short: Mapping[str, str] = MappingProxyType({})
 ) -> NamedConfig:
-    """A preset (`lstm-lm`, `lstm-lm:medium`) or a TOML file, overridden by settings, by short and by full name.
+    """A preset (`lstm-lm`, `lstm-lm:medium`) or a TOML file, overridden by settings: the configuration of a run.
 
-    With `init-from`, a pre-trained run, the network is that run's; and `what` may be a run instead of a preset."""
+    `settings` are by full name (`["backbone.width=256"]`), `short` by the names of the flags (`{"lr": "0.01"}`). With
+    `init-from`, a pre-trained run, the network is that run's; and `what` may be a run instead of a preset."""
     if not isinstance(what, str):
         what = str(as_path(what, "preset"))
     if what.endswith(".toml"):
@@ -100,11 +101,15 @@ def train(
     progress: Style | Progress = "quiet",
     **short: Unpack[TrainArguments],
 ) -> Model:
-    """Train a preset: on a named text (a file, a folder, a built-in name) or on documents from any iterable.
+    """Train a preset (`lstm-lm`, `lstm-lm:medium`) or a TOML recipe, and return the model with its best weights.
 
-    Further settings by short name (`width=256`, `budget="5m"`) or in `settings` by full name
-    (`{"backbone.width": 256}`). An unfinished run in `out` is continued. `progress` may be an object of yours with the
-    methods of `firth.runs.progress.Progress`; training ends early when its `evaluation` returns True.
+    `text` names the training text (a file, a folder, a built-in name, several with commas), or is an iterable of
+    documents; None takes the preset's own. `out` is the run folder, by default the next free one below `runs/`; a run
+    that was begun there is continued.
+
+    Further settings by short name (`width=256`, `budget="5m"`; see `TrainArguments`) or in `settings` by full name
+    (`{"backbone.width": 256}`). `progress` is `quiet`, `plain` (lines), `live` (a bar), `json`, `auto`, or an object
+    of yours with the methods of `firth.runs.progress.Progress`; training ends early when its `evaluation` returns True.
     """
     if not isinstance(settings or {}, Mapping):
         raise FirthError("settings: not a dictionary", do='write {"backbone.width": 256}')
@@ -138,7 +143,8 @@ def run_folder(named: NamedConfig, out: Path | str | None = None) -> Path:
 
 
 def resume(path: Path | str, *, progress: Style | Progress = "quiet") -> Model:
-    """Continue an interrupted run to its end."""
+    """Continue an interrupted run from its newest checkpoint to its end, and return the model; a finished run is
+    loaded. The text must be where it was, unchanged."""
     run = Run.open(path)
     return _fit(_make_request(run.record.preset, run.record.config, run, progress))
 
@@ -171,7 +177,10 @@ def load(path: Path | str, *, weights: str = "float32", threads: int = 0) -> Mod
 def evaluate(
     model: Model | Path | str, text: str | Path | Iterable[Any] | None = None, split: str = "test"
 ) -> Table[Score]:
-    """The signed scores of a model or a run folder: on a split of its own text, on a named text, or on documents."""
+    """The signed scores of a model or a run folder, on a split (`train`, `valid`, `test`) of its own text.
+
+    With `text`, on that instead: a name (a file, a folder, a built-in name) or an iterable of documents or examples.
+    """
     loaded = model if isinstance(model, TrainedModel) else load(_run_path(model))
     return loaded.evaluate(text, split)
 
@@ -190,7 +199,8 @@ def import_model(
 ) -> Model:
     """Import a model of another program as a run: a network from a Hugging Face folder, n-grams from an ARPA file.
 
-    `say` gets notes about the import."""
+    `out` is the run folder, by default the next free one below `runs/`. `say` is called with notes about the import.
+    Nothing in the folder is executed; pickled weights are refused."""
     path = as_path(path)
     if not path.exists():
         raise FirthError("no such file or folder", where=path, do="name a Hugging Face folder or an ARPA file")
@@ -216,9 +226,10 @@ def import_folder(path: Path) -> Path:
 
 
 def export_model(path: Path | str, *, to: str, out: Path | str, verify: bool = False) -> str:
-    """Export a run for other programs (`arpa`, `huggingface`, `huggingface:roberta`); returns a summary.
+    """Export a run for other programs, and return a line that says what was written where.
 
-    With `verify` the export is read back and compared."""
+    `to` is `arpa` (n-gram models: a file), `huggingface` (networks: a folder) or `huggingface:FAMILY`, such as
+    `huggingface:roberta`. With `verify` the folder is imported again and its logits are compared."""
     run, out = Run.open(path), as_path(out, "out")
     if isinstance(run.record.config, schema.Neural):
         from firth.families.huggingface import export
@@ -234,7 +245,9 @@ def export_model(path: Path | str, *, to: str, out: Path | str, verify: bool = F
 
 def plan(named: NamedConfig, in_bf16: bool = True) -> Plan:
     """Parameters, steps, time, memory and disk of a run, estimated from a few timed steps; no run folder is written.
-    With `in_bf16` also those in mixed precision, where the CPU has bf16 instructions."""
+
+    `named` comes from `resolve_config`. With `in_bf16` also those in mixed precision, where the CPU has bf16
+    instructions."""
     from firth.training.device import has_bf16
 
     if not isinstance(named, NamedConfig):

@@ -8,7 +8,7 @@ from types import MappingProxyType
 
 
 class FirthError(Exception):
-    """A problem the user can mend. Prints as one line: `where: what; do`."""
+    """A problem the user can mend. Prints as one line: `where: what; do`, which are its attributes."""
 
     def __init__(self, what: str, *, where: object = "", do: str = "") -> None:
         self.what, self.where, self.do = what, str(where), do

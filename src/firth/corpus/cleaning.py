@@ -85,8 +85,11 @@ class Filter(Protocol):
     """The interface of a document filter."""
 
     @property
-    def name(self) -> str: ...
-    def start(self, word_tokenizer: WordTokenizer) -> Check: ...
+    def name(self) -> str:
+        """Its name in the table of dropped documents."""
+
+    def start(self, word_tokenizer: WordTokenizer) -> Check:
+        """A function for one pass over the documents: it returns a document, perhaps changed, or None to drop it."""
 
 
 class Sample(NamedTuple):

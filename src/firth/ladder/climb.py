@@ -38,10 +38,11 @@ def run_ladder(
     progress: Style | Progress = "quiet",
     **short: object,
 ) -> Ladder:
-    """Train every rung on one text and recommend one; finished rungs in `out` are not trained again.
+    """Train language models from n-gram to Transformer on one text, and recommend one.
 
-    Settings by short name: `budget="20m"`, `rungs="5-gram,lstm-lm,gpt"`, `tokenizer`, `vocab_size`, `seed`, …
-    With `out` alone, the ladder there is resumed with its settings.
+    `text` is a name (a file, a folder, a built-in name) or an iterable of documents. Settings are by short name:
+    `budget="20m"` for all rungs together, `rungs="5-gram,lstm-lm"`, `tokenizer`, `vocab_size`, `seed`, … Finished rungs
+    in `out` are not trained again; with `out` alone, the ladder there is resumed with its settings.
     """
     arguments = {name.replace("_", "-"): _to_text(value) for name, value in short.items() if value is not None}
     if isinstance(text, (str, Path)):

@@ -14,9 +14,9 @@ from firth.display import html_table
 class Score:
     """A named value with a signature; None where the metric is undefined (shown as n/a)."""
 
-    name: str
+    name: str  # `perplexity`, `bits_per_byte`, `accuracy`, …
     value: float | None
-    signature: str
+    signature: str  # how it was computed: `tok:word/1a2b|ctx:carried|split:test|…`
 
     def __str__(self) -> str:
         value = "n/a" if self.value is None else f"{self.value:.4f}"

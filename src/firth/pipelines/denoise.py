@@ -40,8 +40,8 @@ class DenoisingModel(Seq2SeqModel):
     # --- generation -------------------------------------------------------------------------------------------
 
     def generate(self, texts: str | Iterable[str], **options: Any) -> Any:
-        """The generated text for a source text, or a list of them for a list: the best found, or sampled (max_length,
-        temperature, beam, …)."""
+        """The generated text for a source text, or a list of them for a list: the best found, or sampled. `options`
+        are the fields of `Seq2SeqOptions`: `max_length`, `temperature`, `beam`, …"""
         return batched(texts, lambda texts: [outputs[0].text for outputs in self._generate(texts, **options)])
 
     def fill(self, text: str | Iterable[str], **options: Any) -> Any:

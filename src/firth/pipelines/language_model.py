@@ -161,7 +161,11 @@ class LanguageModel(TextModel):
         length_penalty: float = 0.0,
     ) -> Any:
         """`count` continuations of a prompt, a list of texts, the prompt included: sampled, or with `beam` by beam
-        search of that size. Of a list of prompts, a list of such lists, each as of the prompt alone."""
+        search of that size. Of a list of prompts, a list of such lists, each as of the prompt alone.
+
+        `max_length` counts new tokens; [END] ends a text earlier. A `temperature` of 0 is greedy decoding. `top_k`
+        (0: all) and `top_p` leave only the most probable tokens to sample from; the same `seed` gives the same texts.
+        `length_penalty` is of beam search."""
         config = self.sampling_config(temperature, top_k, top_p)
 
         def generate(prompt: str) -> list[str]:

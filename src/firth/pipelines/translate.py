@@ -135,7 +135,7 @@ class TranslationModel(Seq2SeqModel):
 
     def generate(self, texts: str | Iterable[str], **options: Any) -> Any:
         """The generated text for a source text, or a list of them for a list: the best of a beam search, or a
-        sample."""
+        sample. `options` are the fields of `TranslateOptions`: `beam=8`, `temperature=0.8`, `force_words=("Haus",)`."""
         return batched(
             texts, lambda texts: [translations[0].text for translations in self._generate(texts, **options)]
         )
@@ -144,7 +144,7 @@ class TranslationModel(Seq2SeqModel):
 
     def generate_with_scores(self, texts: str | Iterable[str], **options: Any) -> Any:
         """The `count` best texts for a source text, best first, or a list of these for a list. A source longer than
-        the model's maximum length is split into chunks."""
+        the model's maximum length is split into chunks. `options` as for `generate`."""
         return batched(texts, lambda texts: self._generate(texts, **options))
 
     def _generate(self, texts: Sequence[str], **options: Any) -> list[list[Translation]]:

@@ -23,7 +23,7 @@ class PresetEntry:
     name: str
     summary: str
     paper: str
-    data: str
+    data: str  # what it is trained on
     default: str  # the size without a name
     sizes: tuple[str, ...]  # from the smallest to the largest
     parameters: Mapping[str, int | None]  # of each size; None: it depends on the text

@@ -86,10 +86,10 @@ class Row:
     rung: str
     preset: str
     parameters: int
-    seconds: float
+    seconds: float  # of training
     tokens_per_second: float
-    tokens: int
-    perplexity: float
+    tokens: int  # trained on, repetitions counted
+    perplexity: float  # on the test text
     bits: ConfidenceInterval  # on the test text
     valid: ConfidenceInterval  # on the validation text
     behind: ConfidenceInterval  # bits more than the best rung, on the test text
@@ -102,14 +102,14 @@ class Advice:
     """The recommended rung, and why."""
 
     rung: str
-    sentences: tuple[str, ...]
+    sentences: tuple[str, ...]  # the reasons
     command: str  # trains a rung alone, for longer
     next_rung: str = ""  # the one of the command; the recommended one, or a network that may overtake it
 
 
 @dataclass(frozen=True, repr=False)
 class Ladder:
-    """A finished ladder, as `firth.ladder` returns it."""
+    """A finished ladder, as `firth.run_ladder` returns it."""
 
     path: Path
     about: Mapping[str, Any]  # text, splits, tokenizer, budget, seed

@@ -44,9 +44,9 @@ class Plan:
     steps: int
     epochs: float
     seconds: float
-    parameters: dict[str, int]
-    memory: int
-    disk: int
+    parameters: dict[str, int]  # of each part: input, backbone, head
+    memory: int  # bytes
+    disk: int  # bytes of the run folder
     from_flops: bool = False  # the time is computed, not measured, and the memory is without activations
     in_bf16: Plan | None = None  # the same in mixed precision, where this CPU has bf16 instructions
 

@@ -41,7 +41,8 @@ class Format(Protocol):
     extensions: ClassVar[tuple[str, ...]]  # of file names, without the dot
     record_type: ClassVar[type]  # of the records that it reads and writes
 
-    def read(self, path: str | Path, report: Report | None = None) -> Iterator[Record]: ...
+    def read(self, path: str | Path, report: Report | None = None) -> Iterator[Record]:
+        """The records of a file. A fault is an error or, with a report, noted there and skipped."""
 
 
 FORMATS: dict[str, Format] = {
