@@ -68,6 +68,8 @@ def _begin(path: Path, pretrained: PretrainedModel, run: Run) -> None:
     }
     if missing := _missing_part(pretrained.config):
         data["lacks"] = missing
+    if pretrained.generation:
+        data["generation"] = dict(pretrained.generation)
     if pretrained.labels:
         data |= {"labels": list(pretrained.labels), "parts": 0}  # config.json does not say whether of texts or pairs
     hashes = {"text": pretrained.tokenizer.hash} if pretrained.tokenizer else {}

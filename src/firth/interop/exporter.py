@@ -10,6 +10,7 @@ from typing import Any
 from torch import Tensor
 
 from firth.config import schema
+from firth.datasets.collators.sentence_pairs import special_tokens_around
 from firth.errors import FirthError, unknown
 from firth.interop import hf_folder
 from firth.interop.config_fields import Fields
@@ -65,7 +66,7 @@ def save_pretrained(
     represent the model."""
     resolved = resolve_sizes(config)
     hf_config = {"model_type": family.model_type, **family.write_config(resolved), "dtype": "float32"}
-    hf_config |= write_labels(labels) if labels else {}
+    hf_config |= write_labels(labels, config.head) if labels else {}
     if tokenizer is None:
         others = {PREPROCESSOR: hf_folder.json_bytes(preprocessor_config(resolved.input))}
     else:
@@ -97,7 +98,7 @@ def _checked_conversions(
 def _special_token_ids(config: schema.Neural, tokenizer: Tokenizer) -> dict[str, Any]:
     """The ids of special tokens in config.json."""
     special = tokenizer.special
-    ids = {"pad_token_id": special.pad, "bos_token_id": special.start, "eos_token_id": special.end}
+    ids = {"pad_token_id": special.pad_id, "bos_token_id": special.start, "eos_token_id": special.end}
     if isinstance(config.objective, schema.Seq2Seq):
         ids |= {"decoder_start_token_id": getattr(special, config.objective.decoder_start)}
     return ids
@@ -130,28 +131,30 @@ def _tokenizer_json(tokenizer: Tokenizer, config: schema.Neural) -> dict[str, An
 
 
 def _post_processor(tokenizer: Tokenizer, config: schema.Neural) -> dict[str, Any] | None:
-    """A template that puts special tokens around a text and between a pair; None for causal language models."""
+    """A template that puts special tokens around a text and between a pair; None where there are none."""
     special = tokenizer.special
     if isinstance(config.objective, schema.CausalLM):
         return None
-    first, between, last = special.cls, special.sep, special.sep
+    layout, second = config.batching.layout, int(config.batching.layout != "double-sep")
     if isinstance(config.objective, schema.Seq2Seq):
-        first, between, last = (special.start if config.objective.add_start_token else None), special.end, special.end
-    elif config.batching.layout == "cls-last":
-        first, last = special.start, special.cls
+        first, between, last = [special.start] * config.objective.add_start_token, [special.end], [special.end]
+    else:
+        first, between, last = special_tokens_around(layout, special)
+    if not last:
+        return None
 
-    def token(number: int | None, segment: int) -> list[dict[str, Any]]:
-        return [] if number is None else [{"SpecialToken": {"id": tokenizer.id_to_token(number), "type_id": segment}}]
+    def token(ids: list[int], segment: int) -> list[dict[str, Any]]:
+        return [{"SpecialToken": {"id": tokenizer.id_to_token(number), "type_id": segment}} for number in ids]
 
     def sequence(name: str, segment: int) -> dict[str, Any]:
         return {"Sequence": {"id": name, "type_id": segment}}
 
     start = [*token(first, 0), sequence("A", 0)]
-    pieces = {tokenizer.id_to_token(number): number for number in (first, between, last) if number is not None}
+    pieces = {tokenizer.id_to_token(number): number for number in (*first, *between, *last)}
     return {
         "type": "TemplateProcessing",
         "single": [*start, *token(last, 0)],
-        "pair": [*start, *token(between, 0), sequence("B", 1), *token(last, 1)],
+        "pair": [*start, *token(between, 0), sequence("B", second), *token(last, second)],
         "special_tokens": {name: {"id": name, "ids": [i], "tokens": [name]} for name, i in pieces.items()},
     }
 
@@ -161,6 +164,7 @@ def _tokenizer_config(tokenizer: Tokenizer, config: schema.Neural) -> dict[str, 
     backbone = config.backbone.encoder if isinstance(config.backbone, schema.EncoderDecoder) else config.backbone
     inputs = ["input_ids", *(["token_type_ids"] if config.input.segments else []), "attention_mask"]
     special_ids = {name: getattr(tokenizer.special, role) for role, name in _SPECIAL_TOKENS.items()}
+    special_ids["pad"] = tokenizer.special.pad_id
     return {
         "tokenizer_class": "PreTrainedTokenizerFast",
         "model_max_length": backbone.context,
