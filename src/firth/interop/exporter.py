@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping, Sequence
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any
 
 from torch import Tensor
@@ -20,6 +21,7 @@ from firth.interop.label_names import write_labels
 from firth.interop.model_family import (
     ModelFamily,
     conversions_of,
+    is_headless,
     position_offset,
     require_representable,
     resolve_sizes,
@@ -61,9 +63,10 @@ def save_pretrained(
     tokenizer: Tokenizer | None,
     tensors: Mapping[str, Tensor],
     labels: Sequence[str] = (),
+    generation: Mapping[str, Any] = MappingProxyType({}),
 ) -> None:
     """Write the folder: configuration, weights, and tokenizer or image preprocessor; refused if the family cannot
-    represent the model."""
+    represent the model. `generation` has more of generation_config.json."""
     resolved = resolve_sizes(config)
     hf_config = {"model_type": family.model_type, **family.write_config(resolved), "dtype": "float32"}
     hf_config |= write_labels(labels, config.head) if labels else {}
@@ -71,7 +74,7 @@ def save_pretrained(
         others = {PREPROCESSOR: hf_folder.json_bytes(preprocessor_config(resolved.input))}
     else:
         hf_config |= {**_special_token_ids(resolved, tokenizer), "vocab_size": len(tensors["input.weight"])}
-        others = _tokenizer_files(tokenizer, resolved, hf_config)
+        others = _tokenizer_files(tokenizer, resolved, hf_config, generation)
     offset = position_offset(family, Fields(hf_config, family.title))
     if offset:
         hf_config["max_position_embeddings"] += offset
@@ -87,7 +90,8 @@ def _checked_conversions(
     exported = frozenset(name for each in conversions for name in each.theirs)
     require_representable(family, config, family.read_config(Fields(hf_config, family.title), exported))
     mapped = {each.ours for each in conversions if each.ours}
-    unmapped = [name for name in tensors if name not in mapped and not name.startswith("objective.")]
+    unused = ("objective.", "head.") if is_headless(config) else ("objective.",)
+    unmapped = [name for name in tensors if name not in mapped and not name.startswith(unused)]
     if unmapped or not mapped <= set(tensors):
         names = sorted({*unmapped, *(mapped - set(tensors))})
         what = f"{family.title} has no counterpart of {', '.join(names[:3])}"
@@ -109,7 +113,9 @@ def _special_token_ids(config: schema.Neural, tokenizer: Tokenizer) -> dict[str,
 _NOT_GENERATIVE = (schema.MaskedLM, schema.Distillation, schema.Supervised)  # no generation_config.json
 
 
-def _tokenizer_files(tokenizer: Tokenizer, config: schema.Neural, hf_config: Mapping[str, Any]) -> dict[str, bytes]:
+def _tokenizer_files(
+    tokenizer: Tokenizer, config: schema.Neural, hf_config: Mapping[str, Any], generation: Mapping[str, Any]
+) -> dict[str, bytes]:
     """The tokenizer's files, and generation_config.json for models that generate text."""
     files = {
         "tokenizer.json": hf_folder.json_bytes(_tokenizer_json(tokenizer, config)),
@@ -117,7 +123,7 @@ def _tokenizer_files(tokenizer: Tokenizer, config: schema.Neural, hf_config: Map
     }
     if not isinstance(config.objective, _NOT_GENERATIVE):
         ids = {key: value for key, value in hf_config.items() if key.endswith("_token_id") and value is not None}
-        files["generation_config.json"] = hf_folder.json_bytes({"_from_model_config": True, **ids})
+        files["generation_config.json"] = hf_folder.json_bytes({**(generation or {"_from_model_config": True}), **ids})
     return files
 
 

@@ -41,7 +41,7 @@ def read_generation(
     if config.objective.kind not in ("causal-lm", "permutation-lm", "seq2seq", "denoising"):
         return {}, []
     fields = own or Fields({name: model.values[name] for name in model.values if name in {*_READ, *_NEUTRAL}}, model)
-    options: dict[str, Any] = {}
+    options: dict[str, Any] = {"huggingface": dict(own.values)} if own else {}  # to be exported again
     notes = _unsupported(fields)
     for read in (_method, _lengths, _constraints):
         read(fields, config, options, notes.append)

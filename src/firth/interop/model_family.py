@@ -60,6 +60,11 @@ def supports(family: ModelFamily, config: schema.Neural) -> bool:
     return all(isinstance(part, kind) for part, kind in parts)
 
 
+def is_headless(config: schema.Neural) -> bool:
+    """Whether the network predicts no tokens, as a base model of a bidirectional encoder."""
+    return isinstance(config.objective, schema.MaskedLM) and not config.head.transform
+
+
 def position_offset(family: ModelFamily, fields: Fields) -> int:
     """The number of unused rows at the start of the position embedding matrix."""
     return fields.non_negative_int("pad_token_id", 1) + 1 if family.offset_positions else 0
