@@ -201,7 +201,7 @@ def import_model(
         return model
     from firth.families.arpa_import import import_arpa
 
-    return import_arpa(path, run)
+    return import_arpa(path, run, say)
 
 
 def export_model(path: Path | str, *, to: str, out: Path | str, verify: bool = False) -> str:
