@@ -13,6 +13,7 @@ from folders import NAMES, SIZE, write_tokenizer
 
 import tokenizers
 from firth import FirthError, api
+from firth.interop import verification
 from firth.interop.importer import load_pretrained
 
 transformers = pytest.importorskip("transformers")
@@ -242,3 +243,105 @@ def test_a_cross_encoders_score_has_the_activation_of_its_file(tmp_path):
             (tmp_path / name / "config.json").write_text(json.dumps(config))
         mine = api.import_model(tmp_path / name, out=tmp_path / f"run-{name}")
         np.testing.assert_allclose(mine.predict(PAIRS), theirs.predict(PAIRS), atol=1e-5, rtol=1e-4)
+
+
+GENERATION = {
+    "greedy": {"do_sample": False, "max_new_tokens": 6},
+    "long": {"max_length": 9, "do_sample": False},
+    "beam": {"num_beams": 3, "max_new_tokens": 6, "length_penalty": 1.0, "early_stopping": True},
+    "sum": {"num_beams": 2, "max_new_tokens": 5, "length_penalty": 0.0},
+    "ngrams": {"do_sample": False, "max_new_tokens": 8, "no_repeat_ngram_size": 1},
+    "suppressed": {"do_sample": False, "max_new_tokens": 6, "suppress_tokens": [7, 8, 9, 10, 11, 12, 13, 14]},
+    "least": {"do_sample": False, "max_new_tokens": 8, "min_new_tokens": 5},
+}
+
+
+def save_generator(path, family, **settings):
+    """A model that generates none of its special tokens but the end of a text, as firth never does."""
+    kind = "ForConditionalGeneration" if family == "T5" else "LMHeadModel"
+    model, _ = save(path, family, kind, tie_word_embeddings=False, **({} if family == "T5" else {"eos_token_id": 3}))
+    with torch.no_grad():
+        model.lm_head.weight[[0, 1, 2, 4]] = 0.0
+    model.generation_config.update(eos_token_id=3, pad_token_id=0, **settings)
+    model.generation_config.suppress_tokens = [0, 1, 2, 4, *settings.get("suppress_tokens", [])]
+    model.save_pretrained(path)
+    names = ["[PAD]", "[UNK]", "<s>", "</s>", "[MASK]"]
+    write_tokenizer(path, names=names)
+    file = path / "tokenizer.json"
+    file.write_text(file.read_text().replace('"unk_token":"[PAD]"', '"unk_token":"[UNK]"'))
+    return model
+
+
+@pytest.mark.parametrize("name", GENERATION)
+def test_generation_config_is_followed_by_a_sequence_to_sequence_model(name, tmp_path):
+    model = save_generator(tmp_path / "hf", "T5", **GENERATION[name])
+    mine = api.import_model(tmp_path / "hf", out=tmp_path / "run")
+    for text in TEXTS:
+        ids = torch.tensor([[*mine.tokenizer.encode(text), 3]])
+        theirs = [token for token in model.generate(ids)[0].tolist() if token not in (0, 3)]
+        assert theirs
+        assert mine.tokenizer.encode(mine.generate(text)) == theirs
+    short = mine.generate(TEXTS[0], max_length=2)
+    assert len(mine.tokenizer.encode(short)) <= 2  # an option of the call comes first
+
+
+def test_generation_config_is_followed_by_a_language_model(tmp_path):
+    for number, settings in enumerate(
+        ({"do_sample": False, "max_new_tokens": 5}, {"do_sample": False, "max_length": 9})
+    ):
+        model = save_generator(tmp_path / f"hf{number}", "GPT2", **settings)
+        mine = api.import_model(tmp_path / f"hf{number}", out=tmp_path / f"run{number}")
+        for text in TEXTS[1:]:
+            ids = torch.tensor([[2, *mine.tokenizer.encode(text)]])  # firth's texts begin with the start token
+            longer = {"max_length": 10} if "max_length" in settings else {}
+            theirs = [token for token in model.generate(ids, **longer)[0].tolist() if token not in (2, 3)]
+            assert mine.tokenizer.encode(mine.generate(text)[0]) == theirs
+
+
+def test_what_firth_lacks_of_generation_config_is_named_and_exported_again(tmp_path):
+    settings = {"num_beams": 2, "length_penalty": 2.0, "repetition_penalty": 1.2, "typical_p": 0.9}
+    save_generator(tmp_path / "hf", "T5")
+    path = tmp_path / "hf" / "generation_config.json"
+    config = json.loads(path.read_text())
+    path.write_text(json.dumps({**config, **settings, "eos_token_id": [3, 9]}))
+    notes = load_pretrained(tmp_path / "hf").notes
+    for part in ("length_penalty = 2", "repetition_penalty = 1.2", "typical_p = 0.9", "eos_token_id = [3, 9]"):
+        assert any(part in note for note in notes), part
+    api.import_model(tmp_path / "hf", out=tmp_path / "run")
+    api.export_model(tmp_path / "run", to="huggingface", out=tmp_path / "out")
+    written = json.loads((tmp_path / "out" / "generation_config.json").read_text())
+    assert {name: written[name] for name in settings} == settings
+
+
+def test_a_decoder_that_starts_with_another_token_is_refused(tmp_path):
+    save_generator(tmp_path / "hf", "T5")
+    path = tmp_path / "hf" / "config.json"
+    path.write_text(json.dumps({**json.loads(path.read_text()), "decoder_start_token_id": 2}))
+    assert load_pretrained(tmp_path / "hf").config.objective.decoder_start == "start"
+    path.write_text(json.dumps({**json.loads(path.read_text()), "decoder_start_token_id": 17}))
+    with pytest.raises(FirthError, match="decoder_start_token_id = 17"):
+        load_pretrained(tmp_path / "hf")
+
+
+def test_verify_says_so_where_transformers_is_not_installed(tmp_path, monkeypatch):
+    save(tmp_path / "hf", "Bert", "ForMaskedLM")
+    api.import_model(tmp_path / "hf", out=tmp_path / "run")
+    monkeypatch.setattr(verification, "_import_transformers", lambda: None)
+    told = api.export_model(tmp_path / "run", to="huggingface", out=tmp_path / "out", verify=True)
+    assert "read back by firth only" in told
+
+
+def test_verify_refuses_what_transformers_answers_otherwise(tmp_path, monkeypatch):
+    """A folder whose reader agrees with its writer, and transformers with neither."""
+    save(tmp_path / "hf", "Bert", "ForMaskedLM")
+    api.import_model(tmp_path / "hf", out=tmp_path / "run")
+    forward = transformers.BertForMaskedLM.forward
+
+    def other(self, *arguments, **more):
+        result = forward(self, *arguments, **more)
+        result.logits = result.logits + torch.arange(SIZE)
+        return result
+
+    monkeypatch.setattr(transformers.BertForMaskedLM, "forward", other)
+    with pytest.raises(FirthError, match="differs from the run by"):
+        api.export_model(tmp_path / "run", to="huggingface", out=tmp_path / "out", verify=True)
