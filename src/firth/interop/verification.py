@@ -36,8 +36,8 @@ def verify(system: System, config: schema.Neural, tokenizer: Tokenizer | None, o
     difference = _compare(lambda batch: _outputs(reloaded, config, batch), system, config, batches, out)
     transformers = _import_transformers()
     if transformers is None:
-        told = f"read back by firth only: the same logits (largest difference {difference:.1g})"
-        return f"{told}; install transformers, and --verify runs the folder there"
+        summary = f"read back by firth only: the same logits (largest difference {difference:.1g})"
+        return f"{summary}; install transformers, and --verify runs the folder there"
     difference = _compare(_their_outputs(transformers, system, config, out), system, config, batches, out)
     return f"transformers {transformers.__version__} gives the same logits (largest difference {difference:.1g})"
 
