@@ -331,12 +331,15 @@ def test_what_firth_lacks_of_generation_config_is_named_and_exported_again(tmp_p
 
 def test_a_decoder_that_starts_with_another_token_is_refused(tmp_path):
     save_generator(tmp_path / "hf", "T5")
+    (tmp_path / "hf" / "generation_config.json").unlink()
     path = tmp_path / "hf" / "config.json"
     path.write_text(json.dumps({**json.loads(path.read_text()), "decoder_start_token_id": 2}))
     assert load_pretrained(tmp_path / "hf").config.objective.decoder_start == "start"
     path.write_text(json.dumps({**json.loads(path.read_text()), "decoder_start_token_id": 17}))
     with pytest.raises(FirthError, match="decoder_start_token_id = 17"):
         load_pretrained(tmp_path / "hf")
+    (tmp_path / "hf" / "generation_config.json").write_text(json.dumps({"decoder_start_token_id": 0}))
+    assert load_pretrained(tmp_path / "hf").config.objective.decoder_start == "pad"  # it comes first
 
 
 def test_verify_says_so_where_transformers_is_not_installed(tmp_path, monkeypatch):

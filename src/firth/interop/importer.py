@@ -94,11 +94,12 @@ def _read_text_files(
 ) -> tuple[Tokenizer, schema.Neural, dict[str, Any], list[str]]:
     """The tokenizer, the configuration with what its files say, the defaults of generation, and notes."""
     tokenizer, config, notes = _load_tokenizer(folder.path, config, rows)
-    config = _with_decoder_start(config, folder.config, tokenizer)
+    own = hf_folder.read_optional(folder.path, GENERATION)
+    decoder_start = own if own and "decoder_start_token_id" in own else folder.config
+    config = _with_decoder_start(config, decoder_start, tokenizer)
     if modules:
         require_same_case(modules, tokenizer)
         notes += modules.notes
-    own = hf_folder.read_optional(folder.path, GENERATION)
     generation, more = read_generation(own, folder.config, config, tokenizer)
     return tokenizer, config, generation, [*notes, *more]
 
@@ -263,7 +264,7 @@ def _with_layout(config: schema.Neural, tokenizer: Tokenizer, path: Path) -> sch
 
 
 def _with_decoder_start(config: schema.Neural, fields: Fields, tokenizer: Tokenizer) -> schema.Neural:
-    """The decoder starts with the token that config.json names; refused if it is none of those firth starts with."""
+    """The decoder starts with the token that the folder names; refused if it is none of those firth starts with."""
     token, objective = fields.get("decoder_start_token_id", None), config.objective
     if not isinstance(objective, schema.Seq2Seq) or token is None:
         return config
