@@ -40,7 +40,8 @@ def read_generation(
     """The options in our words, and notes on those that firth does not have."""
     if config.objective.kind not in ("causal-lm", "permutation-lm", "seq2seq", "denoising"):
         return {}, []
-    fields = own or Fields({name: model.values[name] for name in model.values if name in {*_READ, *_NEUTRAL}}, model.where)
+    known = {name: value for name, value in model.values.items() if name in {*_READ, *_NEUTRAL}}
+    fields = own or Fields(known, model.where)
     options: dict[str, Any] = {"huggingface": dict(own.values)} if own else {}  # to be exported again
     notes = _unsupported(fields)
     for read in (_method, _lengths, _constraints):
