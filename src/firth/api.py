@@ -216,7 +216,7 @@ def import_model(
         return model
     from firth.families.arpa_import import import_arpa
 
-    return import_arpa(path, run)
+    return import_arpa(path, run, say)
 
 
 def import_folder(path: Path) -> Path:

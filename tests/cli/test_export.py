@@ -146,7 +146,7 @@ def test_a_network_goes_out_and_comes_back(command, corpus, tmp_path):
     small = ["--width", "16", "--depth", "1", "--max-length", "16", "--batch-size", "4", "--budget", "2 steps"]
     assert_done(command("train", "transformer-lm:tiny", "--text", corpus, "--quiet", "--out", run, *settings, *small))
     told = assert_done(command("export", run, "--to", "huggingface", "--out", out, "--verify")).out
-    assert f"{out}: GPT-2" in told and "read back: the same logits" in told
+    assert f"{out}: GPT-2" in told and "gives the same logits" in told
     files = {"config.json", "model.safetensors", "tokenizer.json", "tokenizer_config.json", "generation_config.json"}
     assert {path.name for path in out.iterdir()} == files
     told = assert_done(command("import", out, "--out", again)).out

@@ -124,7 +124,7 @@ def test_pairs_have_labels_too(folder):
     assert label[1] == pytest.approx(float(one.max()), abs=1e-5)
     assert model.evaluate([Pair("the red cat", "a red cat", "yes")])[0].name == "accuracy"
     with pytest.raises(
-        FirthError, match="this model classifies sentence pairs; give two texts, with a tab between them"
+        FirthError, match="this model takes sentence pairs; give two texts, with a tab between them"
     ):
         model.answer("the red cat", {})
 

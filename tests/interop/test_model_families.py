@@ -280,4 +280,4 @@ def test_other_image_preprocessing_is_refused(saved, values, part, tmp_path):
 def test_a_vit_without_a_classifier_is_refused(tmp_path):
     config = {name: value for name, value in {**BERT, **VIT}.items() if name != "id2label"}
     transformers.ViTModel(transformers.ViTConfig(**config)).save_pretrained(tmp_path / "vit")
-    refused(tmp_path / "vit", "without a classifier")
+    refused(tmp_path / "vit", "ViTModel", "it reads ViTForImageClassification")

@@ -8,9 +8,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from firth import api
 from firth.config.schema import Ngram
 from firth.errors import FirthError
-from firth.ngram import distribution, fit, prune_by_entropy, read_arpa, score, write_arpa
+from firth.ngram import arpa_sections, distribution, fit, prune_by_entropy, read_arpa, score, write_arpa
 from firth.tokenizers.special_tokens import SpecialTokens
 
 VOCABULARY = ["[PAD]", "[UNK]", "[START]", "[END]", "the", "dog", "ran", "übel", "cat", "home"]
@@ -211,3 +212,46 @@ def test_any_file_is_read_or_raises_a_one_line_error(tmp_path_factory, data):
 def test_a_missing_file_is_an_error(tmp_path):
     with pytest.raises(FirthError, match=r"none\.arpa"):
         read_arpa(tmp_path / "none.arpa")
+
+
+CLOSED = """\\data\\
+ngram 1=5
+ngram 2=2
+
+\\1-grams:
+-99\t<unk>\t0
+-99\t<s>\t-0.3
+-1\t</s>\t0
+-0.5\ta\t-0.2
+-0.6\tb\t-0.1
+
+\\2-grams:
+-0.2\t<s> a
+-0.3\ta b
+
+\\end\\
+"""
+
+
+def test_unknown_words_of_log_probability_minus_99_score_as_in_kenlm(tmp_path):
+    """SRILM writes −99 for <unk> in a model of a closed vocabulary: KenLM takes it as it stands."""
+    path, notes = tmp_path / "closed.arpa", []
+    path.write_text(CLOSED)
+    mine = api.import_model(path, out=tmp_path / "run", say=notes.append)
+    assert len(notes) == 1 and "as in KenLM" in notes[0]
+    # <s> a; b after a; <unk> backs off from a by -0.2, </s> from <unk> by 0 and from b by -0.1, <unk> from <s> by -0.3
+    by_hand = {"a b": -0.2 - 0.3 - 0.1 - 1, "a x b": -0.2 - 0.2 - 99 - 0.6 - 0.1 - 1, "x": -0.3 - 99 - 1}
+    for text, log10 in by_hand.items():
+        assert mine.score(text) == pytest.approx(log10 * math.log(10), rel=1e-6)
+    kenlm = pytest.importorskip("kenlm")
+    theirs = kenlm.Model(str(path))
+    for text in by_hand:
+        assert mine.score(text) == pytest.approx(theirs.score(text) * math.log(10), rel=1e-6)
+
+
+def test_a_long_file_says_how_much_is_read(tmp_path, monkeypatch):
+    monkeypatch.setattr(arpa_sections, "_PROGRESS_SECONDS", 0.0)
+    said = []
+    (tmp_path / "closed.arpa").write_text(CLOSED)
+    read_arpa(tmp_path / "closed.arpa", say=said.append)
+    assert said == ["5 of 5 1-grams are read", "2 of 2 2-grams are read"]

@@ -16,6 +16,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from tokenizer_samples import CORPUS, KINDS, settled_texts, texts
 
+import tokenizers
 from firth.config.schema import Tokenizer as Config
 from firth.errors import FirthError
 from firth.tokenizers import Tokenizer
@@ -120,6 +121,8 @@ def test_an_imported_model_decodes_text_without_tokens(name):
     for text in ("", " ", "\U0001f3fb"):
         assert isinstance(imported(name).decode(imported(name).encode(text)), str)
     assert imported(name).decode([]) == imported(name).decode([], skip_special_tokens=False) == ""
+    assert imported(name).decode([imported(name).vocab_size + 5]) == ""
+    assert tokenizers.Tokenizer.from_str(imported(name).to_json()).decode([]) == ""  # and by the library alone
 
 
 @pytest.mark.parametrize("name", TRAINED)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
 from firth.config import schema
@@ -22,9 +22,10 @@ from firth.tokenizers.tokenizer import Tokenizer
 _ROLES = {"[UNK]": UNKNOWN, "[START]": START, "[END]": END}
 
 
-def import_arpa(path: Path, run: Run) -> NgramLanguageModel:
-    """Import an ARPA file as a run: a document is a line, words are between blanks, as KenLM scores them."""
-    arpa = read_arpa(path, [_ROLES.get(name) for name in SPECIAL_TOKENS])
+def import_arpa(path: Path, run: Run, say: Callable[[str], None] = lambda _: None) -> NgramLanguageModel:
+    """Import an ARPA file as a run: a document is a line, words are between blanks, as KenLM scores them. `say` gets
+    notes, and what is read of a long file."""
+    arpa = read_arpa(path, [_ROLES.get(name) for name in SPECIAL_TOKENS], say, possible_unknown=True)
     if arpa.model.order > MAX_ORDER:
         raise FirthError(f"n-grams of {arpa.model.order} tokens", where=path, do=f"{MAX_ORDER} are the most")
     lock = run.lock()

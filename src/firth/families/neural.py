@@ -22,7 +22,6 @@ from firth.families.validation import Validation
 from firth.models.build import System, build
 from firth.nn.linear import quantize_weights
 from firth.pipelines.causal_lm import make_causal_lm
-from firth.pipelines.classify import make_classifier
 from firth.pipelines.denoise import DenoisingModel
 from firth.pipelines.detect_replaced import ReplacedTokenDetector
 from firth.pipelines.embed import SentenceEncoder
@@ -30,6 +29,7 @@ from firth.pipelines.fill_mask import MaskedLMModel
 from firth.pipelines.label_predictions import BaseClassifier
 from firth.pipelines.language_model import LanguageModel
 from firth.pipelines.permutation_lm import PermutationLMModel
+from firth.pipelines.regression import make_classifier
 from firth.pipelines.translate import TranslationModel
 from firth.report.run_page import write_report
 from firth.runs import checkpoints

@@ -5,11 +5,13 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping, Sequence
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any
 
 from torch import Tensor
 
 from firth.config import schema
+from firth.datasets.collators.sentence_pairs import special_tokens_around
 from firth.errors import FirthError, unknown
 from firth.interop import hf_folder
 from firth.interop.config_fields import Fields
@@ -19,6 +21,7 @@ from firth.interop.label_names import write_labels
 from firth.interop.model_family import (
     ModelFamily,
     conversions_of,
+    is_headless,
     position_offset,
     require_representable,
     resolve_sizes,
@@ -60,17 +63,18 @@ def save_pretrained(
     tokenizer: Tokenizer | None,
     tensors: Mapping[str, Tensor],
     labels: Sequence[str] = (),
+    generation: Mapping[str, Any] = MappingProxyType({}),
 ) -> None:
     """Write the folder: configuration, weights, and tokenizer or image preprocessor; refused if the family cannot
-    represent the model."""
+    represent the model. `generation` has more of generation_config.json."""
     resolved = resolve_sizes(config)
     hf_config = {"model_type": family.model_type, **family.write_config(resolved), "dtype": "float32"}
-    hf_config |= write_labels(labels) if labels else {}
+    hf_config |= write_labels(labels, config.head) if labels else {}
     if tokenizer is None:
         others = {PREPROCESSOR: hf_folder.json_bytes(preprocessor_config(resolved.input))}
     else:
         hf_config |= {**_special_token_ids(resolved, tokenizer), "vocab_size": len(tensors["input.weight"])}
-        others = _tokenizer_files(tokenizer, resolved, hf_config)
+        others = _tokenizer_files(tokenizer, resolved, hf_config, generation)
     offset = position_offset(family, Fields(hf_config, family.title))
     if offset:
         hf_config["max_position_embeddings"] += offset
@@ -86,7 +90,8 @@ def _checked_conversions(
     exported = frozenset(name for each in conversions for name in each.theirs)
     require_representable(family, config, family.read_config(Fields(hf_config, family.title), exported))
     mapped = {each.ours for each in conversions if each.ours}
-    unmapped = [name for name in tensors if name not in mapped and not name.startswith("objective.")]
+    unused = ("objective.", "head.") if is_headless(config) else ("objective.",)
+    unmapped = [name for name in tensors if name not in mapped and not name.startswith(unused)]
     if unmapped or not mapped <= set(tensors):
         names = sorted({*unmapped, *(mapped - set(tensors))})
         what = f"{family.title} has no counterpart of {', '.join(names[:3])}"
@@ -97,7 +102,7 @@ def _checked_conversions(
 def _special_token_ids(config: schema.Neural, tokenizer: Tokenizer) -> dict[str, Any]:
     """The ids of special tokens in config.json."""
     special = tokenizer.special
-    ids = {"pad_token_id": special.pad, "bos_token_id": special.start, "eos_token_id": special.end}
+    ids = {"pad_token_id": special.pad_id, "bos_token_id": special.start, "eos_token_id": special.end}
     if isinstance(config.objective, schema.Seq2Seq):
         ids |= {"decoder_start_token_id": getattr(special, config.objective.decoder_start)}
     return ids
@@ -108,7 +113,9 @@ def _special_token_ids(config: schema.Neural, tokenizer: Tokenizer) -> dict[str,
 _NOT_GENERATIVE = (schema.MaskedLM, schema.Distillation, schema.Supervised)  # no generation_config.json
 
 
-def _tokenizer_files(tokenizer: Tokenizer, config: schema.Neural, hf_config: Mapping[str, Any]) -> dict[str, bytes]:
+def _tokenizer_files(
+    tokenizer: Tokenizer, config: schema.Neural, hf_config: Mapping[str, Any], generation: Mapping[str, Any]
+) -> dict[str, bytes]:
     """The tokenizer's files, and generation_config.json for models that generate text."""
     files = {
         "tokenizer.json": hf_folder.json_bytes(_tokenizer_json(tokenizer, config)),
@@ -116,7 +123,7 @@ def _tokenizer_files(tokenizer: Tokenizer, config: schema.Neural, hf_config: Map
     }
     if not isinstance(config.objective, _NOT_GENERATIVE):
         ids = {key: value for key, value in hf_config.items() if key.endswith("_token_id") and value is not None}
-        files["generation_config.json"] = hf_folder.json_bytes({"_from_model_config": True, **ids})
+        files["generation_config.json"] = hf_folder.json_bytes({**(generation or {"_from_model_config": True}), **ids})
     return files
 
 
@@ -130,28 +137,30 @@ def _tokenizer_json(tokenizer: Tokenizer, config: schema.Neural) -> dict[str, An
 
 
 def _post_processor(tokenizer: Tokenizer, config: schema.Neural) -> dict[str, Any] | None:
-    """A template that puts special tokens around a text and between a pair; None for causal language models."""
+    """A template that puts special tokens around a text and between a pair; None where there are none."""
     special = tokenizer.special
     if isinstance(config.objective, schema.CausalLM):
         return None
-    first, between, last = special.cls, special.sep, special.sep
+    layout, second = config.batching.layout, int(config.batching.layout != "double-sep")
     if isinstance(config.objective, schema.Seq2Seq):
-        first, between, last = (special.start if config.objective.add_start_token else None), special.end, special.end
-    elif config.batching.layout == "cls-last":
-        first, last = special.start, special.cls
+        first, between, last = [special.start] * config.objective.add_start_token, [special.end], [special.end]
+    else:
+        first, between, last = special_tokens_around(layout, special)
+    if not last:
+        return None
 
-    def token(number: int | None, segment: int) -> list[dict[str, Any]]:
-        return [] if number is None else [{"SpecialToken": {"id": tokenizer.id_to_token(number), "type_id": segment}}]
+    def token(ids: list[int], segment: int) -> list[dict[str, Any]]:
+        return [{"SpecialToken": {"id": tokenizer.id_to_token(number), "type_id": segment}} for number in ids]
 
     def sequence(name: str, segment: int) -> dict[str, Any]:
         return {"Sequence": {"id": name, "type_id": segment}}
 
     start = [*token(first, 0), sequence("A", 0)]
-    pieces = {tokenizer.id_to_token(number): number for number in (first, between, last) if number is not None}
+    pieces = {tokenizer.id_to_token(number): number for number in (*first, *between, *last)}
     return {
         "type": "TemplateProcessing",
         "single": [*start, *token(last, 0)],
-        "pair": [*start, *token(between, 0), sequence("B", 1), *token(last, 1)],
+        "pair": [*start, *token(between, 0), sequence("B", second), *token(last, second)],
         "special_tokens": {name: {"id": name, "ids": [i], "tokens": [name]} for name, i in pieces.items()},
     }
 
@@ -161,6 +170,7 @@ def _tokenizer_config(tokenizer: Tokenizer, config: schema.Neural) -> dict[str, 
     backbone = config.backbone.encoder if isinstance(config.backbone, schema.EncoderDecoder) else config.backbone
     inputs = ["input_ids", *(["token_type_ids"] if config.input.segments else []), "attention_mask"]
     special_ids = {name: getattr(tokenizer.special, role) for role, name in _SPECIAL_TOKENS.items()}
+    special_ids["pad"] = tokenizer.special.pad_id
     return {
         "tokenizer_class": "PreTrainedTokenizerFast",
         "model_max_length": backbone.context,

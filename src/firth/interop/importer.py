@@ -3,23 +3,30 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import Any, get_args
 
 import torch
 from torch import Tensor
 
 from firth.config import schema
+from firth.config.schema.objectives import DecoderStart
 from firth.errors import FirthError, unknown
 from firth.interop import hf_folder
+from firth.interop.config_fields import Fields
+from firth.interop.generation_defaults import FILE as GENERATION
+from firth.interop.generation_defaults import read_generation
 from firth.interop.hf_folder import Folder
 from firth.interop.image_preprocessor import FILE as PREPROCESSOR
 from firth.interop.image_preprocessor import read_preprocessor
 from firth.interop.label_names import read_labels
 from firth.interop.model_family import ModelFamily, conversions_of, position_offset
+from firth.interop.sentence_encoder import Modules, read_modules, require_same_case, sentence_encoder
 from firth.interop.tables import MODEL_FAMILIES
 from firth.interop.tensor_steps import Conversion, Conversions, tensors_from_hf, tensors_to_hf
+from firth.interop.text_layout import read_layout
 from firth.models.build import System, build
 from firth.tokenizers import formats as token_files
 from firth.tokenizers.tokenizer import Tokenizer
@@ -27,6 +34,7 @@ from firth.tokenizers.tokenizer import Tokenizer
 _LEGACY_SUFFIXES = {".gamma": ".weight", ".beta": ".bias"}  # of norms, in checkpoints of 2018 and 2019
 _MAX_NAMES = 4  # tensors that a message names
 _MAX_PADDING = 256  # rows by which embedding matrices are often padded
+_TOKENIZER_CONFIG = "tokenizer_config.json"
 _SENTINELS = 100  # that T5's tokenizer adds to its SentencePiece model
 
 
@@ -39,33 +47,61 @@ class PretrainedModel:
     tokenizer: Tokenizer | None  # none for images
     tensors: Mapping[str, Tensor]
     labels: tuple[str, ...]  # of a classifier
+    generation: Mapping[str, Any]  # default options of generation
     notes: tuple[str, ...]
     digest: str  # of the folder's files
 
 
 def load_pretrained(path: Path) -> PretrainedModel:
     """Read a folder; anything unsupported is refused with one error that names it."""
-    folder = hf_folder.read(path)
+    modules = read_modules(path)
+    folder = hf_folder.read(path / modules.folder if modules else path)
     family = _model_family(folder)
-    theirs = normalise_names(family, folder.tensors, path)
-    config = family.read_config(folder.config, frozenset(theirs))
+    theirs = _own_tensors(family, folder, modules)
+    base = family.read_config(folder.config, frozenset(theirs))
+    config = sentence_encoder(base, modules, family) if modules else base
     labels = read_labels(folder.config) if isinstance(config.head, schema.ClassificationHead) else ()
     reads_text = not isinstance(config.tokenizer, schema.NoTokenizer)
     vocabulary_size = folder.config.positive_int("vocab_size", 0) if reads_text else 0
     classes = len(labels) or 2
-    conversions = conversions_of(family, config, position_offset(family, folder.config))
-    notes = check_tensors(family, conversions, lambda: build(config, vocabulary_size, classes), theirs, path)
+    conversions = conversions_of(family, base, position_offset(family, folder.config))
+    notes = check_tensors(family, conversions, lambda: build(base, vocabulary_size, classes), theirs, folder.path)
     ours = tensors_from_hf(conversions, theirs)
     if not reads_text:
         patch_input, more = read_preprocessor(config.input, hf_folder.read_optional(path, PREPROCESSOR))
         config = replace(config, input=patch_input)
-        return PretrainedModel(family, config, None, ours, labels, (*notes, *more), folder.digest)
-    tokenizer, more = _load_tokenizer(path, config, vocabulary_size)
+        return PretrainedModel(family, config, None, ours, labels, {}, (*notes, *more), folder.digest)
+    tokenizer, config, generation, more = _read_text_files(folder, config, modules, vocabulary_size)
     ours, initialised = _complete(ours, lambda size: build(config, size, classes), tokenizer.vocab_size)
     tokenizer_config = schema.Tokenizer(model=tokenizer.kind, vocabulary_size=max(16, tokenizer.vocab_size))
     table_size = vocabulary_size if vocabulary_size > tokenizer.vocab_size else 0
     config = replace(config, tokenizer=tokenizer_config, input=replace(config.input, table_size=table_size))
-    return PretrainedModel(family, config, tokenizer, ours, labels, (*notes, *more, *initialised), folder.digest)
+    notes = [*notes, *more, *initialised]
+    return PretrainedModel(family, config, tokenizer, ours, labels, generation, tuple(notes), folder.digest)
+
+
+def _own_tensors(family: ModelFamily, folder: Folder, modules: Modules | None) -> dict[str, Tensor]:
+    """The folder's tensors; of a sentence encoder the base model's, as sentence-transformers reads it."""
+    theirs = normalise_names(family, folder.tensors, folder.path)
+    if modules:
+        return {name: tensor for name, tensor in theirs.items() if name.startswith(family.base_model_prefix)}
+    _require_architecture(family, folder.config, theirs)
+    return theirs
+
+
+def _read_text_files(
+    folder: Folder, config: schema.Neural, modules: Modules | None, rows: int
+) -> tuple[Tokenizer, schema.Neural, dict[str, Any], list[str]]:
+    """The tokenizer, the configuration with what its files say, the defaults of generation, and notes."""
+    tokenizer, config, notes = _load_tokenizer(folder.path, config, rows)
+    own = hf_folder.read_optional(folder.path, GENERATION)
+    decoder_start = own if own and "decoder_start_token_id" in own else folder.config
+    config = _with_decoder_start(config, decoder_start, tokenizer)
+    if modules:
+        require_same_case(modules, tokenizer)
+        notes += modules.notes
+    generation, more = read_generation(own, folder.config, config, tokenizer)
+    return tokenizer, config, generation, [*notes, *more]
 
 
 def _model_family(folder: Folder) -> ModelFamily:
@@ -76,6 +112,19 @@ def _model_family(folder: Folder) -> ModelFamily:
     if not isinstance(name, str) or name not in MODEL_FAMILIES:
         raise unknown("model_type", str(name), MODEL_FAMILIES, where=folder.config.where)
     return MODEL_FAMILIES[name]
+
+
+def _require_architecture(family: ModelFamily, fields: Fields, names: Iterable[str]) -> None:
+    """Refuse the heads that firth does not have, by the name of their class."""
+    listed = fields.get("architectures", [])
+    name = listed[0] if isinstance(listed, list) and listed else ""
+    if name and name not in family.architectures:
+        what = f"firth does not support {name}; it reads {', '.join(family.architectures)}"
+        raise FirthError(what, where=fields.where, do=f"without its head: save it as {family.title}'s base model")
+    is_base = name.endswith("Model") and family.output_weight not in names
+    if is_base and family.generates and not fields.boolean("tie_word_embeddings", True):
+        what = f"{name} without an output layer, and tie_word_embeddings = false"
+        raise FirthError(what, where=fields.where, do=f"save it as {family.architectures[0]}")
 
 
 # --- tensors ------------------------------------------------------------------------------------------------------
@@ -178,8 +227,9 @@ def _abbreviate(names: Sequence[str]) -> str:
 # --- the tokenizer ------------------------------------------------------------------------------------------------
 
 
-def _load_tokenizer(path: Path, config: schema.Neural, rows: int) -> tuple[Tokenizer, list[str]]:
-    """The folder's tokenizer, with the special tokens that the objective needs; `rows` is the embedding matrix's."""
+def _load_tokenizer(path: Path, config: schema.Neural, rows: int) -> tuple[Tokenizer, schema.Neural, list[str]]:
+    """The folder's tokenizer, with the special tokens that the objective needs, and the configuration with its layout;
+    `rows` is the embedding matrix's."""
     tokenizer = token_files.read(path)
     if tokenizer.vocab_size > rows:
         what = f"the tokenizer has {tokenizer.vocab_size:,} tokens, but the embedding matrix {rows:,} rows"
@@ -193,16 +243,43 @@ def _load_tokenizer(path: Path, config: schema.Neural, rows: int) -> tuple[Token
     if spans and not tokenizer.sentinels and tokenizer.vocab_size + _SENTINELS <= rows:
         tokenizer = tokenizer.with_sentinels(_SENTINELS)
     notes += ["the tokenizer has no sentinel tokens (<extra_id_0>, …)"] if spans and not tokenizer.sentinels else []
-    missing = [role for role in _required_special_tokens(objective) if getattr(tokenizer.special, role) is None]
+    config = _with_layout(config, tokenizer, path)
+    missing = [role for role in _required_special_tokens(config) if getattr(tokenizer.special, role) is None]
     if not missing:
-        return tokenizer, notes
+        return tokenizer, config, notes
     extended = tokenizer.with_special_tokens()
     added = extended.vocab_size - tokenizer.vocab_size
-    return extended, [*notes, f"the tokenizer has no token for {', '.join(missing)}: {added} tokens were added"]
+    return extended, config, [*notes, f"the tokenizer has no token for {', '.join(missing)}: {added} tokens were added"]
 
 
-def _required_special_tokens(objective: schema.Objective) -> tuple[str, ...]:
+def _with_layout(config: schema.Neural, tokenizer: Tokenizer, path: Path) -> schema.Neural:
+    """Whole texts get the special tokens that the tokenizer adds, and at most its maximum length."""
+    batching = config.batching
+    if not isinstance(batching, (schema.SentencePairs, schema.TwoTowers)):
+        return config
+    limit = hf_folder.read_optional(path, _TOKENIZER_CONFIG)
+    limit = limit.get("model_max_length", batching.length) if limit else batching.length  # 1e30: none
+    layout = read_layout(tokenizer, batching.layout, path)
+    return replace(config, batching=replace(batching, layout=layout, length=int(min(batching.length, limit))))
+
+
+def _with_decoder_start(config: schema.Neural, fields: Fields, tokenizer: Tokenizer) -> schema.Neural:
+    """The decoder starts with the token that the folder names; refused if it is none of those firth starts with."""
+    token, objective = fields.get("decoder_start_token_id", None), config.objective
+    if not isinstance(objective, schema.Seq2Seq) or token is None:
+        return config
+    for role in (objective.decoder_start, *get_args(DecoderStart)):
+        if getattr(tokenizer.special, role) == token:
+            return replace(config, objective=replace(objective, decoder_start=role))
+    what = f"decoder_start_token_id = {token}: firth supports the tokens of start, end and padding"
+    raise FirthError(what, where=fields.where)
+
+
+def _required_special_tokens(config: schema.Neural) -> tuple[str, ...]:
     """The roles of the special tokens that an objective needs."""
+    objective = config.objective
+    if config.batching.layout == "plain":
+        return ()
     if isinstance(objective, schema.Denoising):
         return (objective.decoder_start, "end", *(("start",) if objective.add_start_token else ()))
     return objective.special_tokens

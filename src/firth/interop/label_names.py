@@ -1,15 +1,28 @@
-"""Class labels in config.json: id2label and label2id."""
+"""Labels of a classification head in config.json, and what its outputs are: id2label, problem_type, activation."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any
 
+from firth.config import schema
 from firth.errors import FirthError
 from firth.interop.config_fields import Fields
 
 DEFAULT_LABEL = "LABEL_{}"  # as transformers names labels without id2label
 _MAX_LABELS = 1_000_000
+_PROBLEM_TYPES = {
+    "single-label": "single_label_classification",
+    "multi-label": "multi_label_classification",
+    "regression": "regression",
+}
+# the activation of a cross-encoder's score, by its name in torch.nn
+_ACTIVATIONS = {"Identity": "none", "Sigmoid": "sigmoid"}
+_ACTIVATION_MODULES = {
+    "none": "torch.nn.modules.linear.Identity",
+    "sigmoid": "torch.nn.modules.activation.Sigmoid",
+}
 
 
 def read_labels(fields: Fields) -> tuple[str, ...]:
@@ -27,10 +40,41 @@ def read_labels(fields: Fields) -> tuple[str, ...]:
     return labels
 
 
-def write_labels(labels: Sequence[str]) -> dict[str, Any]:
+def read_outputs(fields: Fields, head: schema.ClassificationHead) -> schema.ClassificationHead:
+    """The head with its problem type. One label without one is a score between 0 and 1, as the pipeline of transformers
+    and the cross-encoders of sentence-transformers have it."""
+    problem, activation = _problem_type(fields), _activation(fields)
+    if problem == "multi-label" or (len(read_labels(fields)) > 1 and problem != "regression"):
+        return replace(head, problem_type=problem)
+    default = "none" if problem == "regression" else "sigmoid"
+    return replace(head, problem_type="regression", output_activation=activation or default)
+
+
+def _problem_type(fields: Fields) -> str:
+    theirs = {value: name for name, value in _PROBLEM_TYPES.items()}
+    fields.require("problem_type", *theirs)
+    return theirs[fields.get("problem_type", _PROBLEM_TYPES["single-label"])]
+
+
+def _activation(fields: Fields) -> str:
+    """The activation of the score that sentence-transformers wrote; empty if it wrote none."""
+    own = fields.get("sentence_transformers", {})
+    path = own.get("activation_fn") if isinstance(own, dict) else None
+    path = path or fields.get("sbert_ce_default_activation_function", "")
+    name = str(path).rpartition(".")[2]
+    if path and name not in _ACTIVATIONS:
+        what = f"activation_fn = {str(path)[:60]}: firth supports {' or '.join(_ACTIVATIONS)}"
+        raise FirthError(what, where=fields.where)
+    return _ACTIVATIONS.get(name, "")
+
+
+def write_labels(labels: Sequence[str], head: schema.ClassificationHead) -> dict[str, Any]:
     """The fields of config.json."""
-    return {
+    values: dict[str, Any] = {
         "id2label": {str(i): label for i, label in enumerate(labels)},
         "label2id": {label: i for i, label in enumerate(labels)},
-        "problem_type": "single_label_classification",
+        "problem_type": _PROBLEM_TYPES[head.problem_type],
     }
+    if head.problem_type == "regression":
+        values["sentence_transformers"] = {"activation_fn": _ACTIVATION_MODULES[head.output_activation]}
+    return values

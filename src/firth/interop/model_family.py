@@ -9,6 +9,7 @@ from typing import Any
 from firth.config import schema
 from firth.errors import FirthError
 from firth.interop.config_fields import Fields
+from firth.interop.label_names import read_outputs
 from firth.interop.tensor_steps import Conversions, SkipRows
 from firth.models.build import SPECIAL_TOKENS, resolve_backbone
 from firth.nn.attention.lsh import factorise_buckets
@@ -28,6 +29,7 @@ class ModelFamily:
 
     model_type: str  # of config.json
     title: str
+    architectures: tuple[str, ...]  # classes of transformers that are read
     objectives: tuple[type, ...]  # of its pretrained and fine-tuned models
     read_config: Callable[[Fields, Names], schema.Neural]  # config.json, names of tensors -> our configuration
     write_config: Callable[[schema.Neural], dict[str, Any]]  # ours, sizes resolved -> config.json
@@ -44,11 +46,23 @@ class ModelFamily:
     # are unused
     offset_positions: str = ""
 
+    @property
+    def generates(self) -> bool:
+        """Whether its base models are used with the output layer tied to the embeddings."""
+        return any(
+            issubclass(each, (schema.CausalLM, schema.PermutationLM, schema.Seq2Seq)) for each in self.objectives
+        )
+
 
 def supports(family: ModelFamily, config: schema.Neural) -> bool:
     """Whether the family has this type of input, of backbone and of objective."""
     parts = ((config.input, family.input), (config.backbone, family.backbone), (config.objective, family.objectives))
     return all(isinstance(part, kind) for part, kind in parts)
+
+
+def is_headless(config: schema.Neural) -> bool:
+    """Whether the network predicts no tokens, as a base model of a bidirectional encoder."""
+    return isinstance(config.objective, schema.MaskedLM) and not config.head.transform
 
 
 def position_offset(family: ModelFamily, fields: Fields) -> int:
@@ -165,15 +179,16 @@ def segment_batching(
 
 
 def sequence_classification(
+    fields: Fields,
     token_input: schema.TokenInput,
     backbone: schema.Transformer,
     head: schema.ClassificationHead,
     layout: str = "cls-first",
 ) -> schema.Neural:
-    """A classifier of texts and of text pairs."""
-    length = min(backbone.context, MAX_LENGTH)
+    """A classifier of texts and of text pairs, or a regression; texts are truncated to its whole context."""
+    length = backbone.context
     batching = schema.SentencePairs(batch_size=max(1, _TOKENS_PER_BATCH // length), length=length, layout=layout)
-    system = imported_system(batching, token_input, backbone, head, schema.Supervised())
+    system = imported_system(batching, token_input, backbone, read_outputs(fields, head), schema.Supervised())
     return replace(system, data=schema.TaskExamples(text=()))
 
 

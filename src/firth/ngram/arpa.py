@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
@@ -122,11 +122,19 @@ def _to_log10(logs: np.ndarray) -> list[float]:
 # --- reading --------------------------------------------------------------------------------------------------------
 
 
-def read_arpa(path: str | Path, reserved: Sequence[str | None] = ()) -> Arpa:
+def read_arpa(
+    path: str | Path,
+    reserved: Sequence[str | None] = (),
+    say: Callable[[str], None] = lambda _: None,
+    *,
+    possible_unknown: bool = False,
+) -> Arpa:
     """Read a model, plain or compressed, with word ids in file order; an error names the line of a malformed file.
 
-    `reserved` words get the first ids instead, in this order; None leaves an id unused, with probability zero."""
-    reader, index = Reader(path), {}
+    `reserved` words get the first ids instead, in this order; None leaves an id unused, with probability zero. `say`
+    gets notes, and every two seconds how much is read. With `possible_unknown` an unknown word of log probability −99
+    has just that, as in KenLM, instead of probability zero."""
+    reader, index = Reader(path, say), {}
     sizes = reader.read_counts()
     sections = [reader.read_section(1, sizes[0], index, last=len(sizes) == 1)]
     vocabulary = list(index)
@@ -137,6 +145,9 @@ def read_arpa(path: str | Path, reserved: Sequence[str | None] = ()) -> Arpa:
     reader.expect("\\end\\")
     if reserved:
         sections, vocabulary, special_ids = _reassign_ids(sections, vocabulary, special_ids, reserved)
+    if possible_unknown and sections[0].logs[special_ids.unknown] == LOG10_ZERO:
+        say(f"{UNKNOWN} has log probability {LOG10_ZERO:g}: unknown words have that, as in KenLM, not probability 0")
+        sections[0].logs[special_ids.unknown] = np.nextafter(LOG10_ZERO, 0.0)
     return Arpa(_build_model(sections, special_ids, reader), vocabulary)
 
 

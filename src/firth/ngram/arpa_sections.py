@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
+import time
+from collections.abc import Callable, Iterable
 from itertools import repeat
 from pathlib import Path
 from typing import NamedTuple
@@ -16,6 +17,7 @@ from firth.ngram.trie import MAX_NODES
 
 START, END, UNKNOWN = "<s>", "</s>", "<unk>"
 _MAX_ORDER = 32
+_PROGRESS_SECONDS = 2.0  # between messages
 _COUNT = re.compile(r"ngram +([0-9]{1,3}) *= *([0-9]{1,12})")
 _ADVICE = "the file is damaged or cut short: write it again"
 
@@ -32,8 +34,9 @@ class Section(NamedTuple):
 class Reader:
     """Reads the lines of an ARPA file, one by one or in blocks, and counts them for error messages."""
 
-    def __init__(self, path: str | Path) -> None:
-        self.path, self.number = path, 0
+    def __init__(self, path: str | Path, say: Callable[[str], None] = lambda _: None) -> None:
+        self.path, self.number, self.say = path, 0, say
+        self._said = time.monotonic()
         self._blocks = numbered_lines.blocks(path)
         self._buffer: list[str] = []
         self._position = 0
@@ -58,6 +61,12 @@ class Reader:
         while not (line := self.read_lines(1)[0].strip(" \t\r")):
             pass
         return line
+
+    def _report(self, text: str) -> None:
+        """Say how much is read, if nothing was said for some time."""
+        if time.monotonic() - self._said >= _PROGRESS_SECONDS:
+            self.say(text)
+            self._said = time.monotonic()
 
     def expect(self, header: str) -> None:
         """Raise unless the next line that is not blank is this header."""
@@ -92,6 +101,7 @@ class Reader:
             lines = self.read_lines(remaining)
             blocks.append(self._parse(lines, order, index, last))
             remaining -= len(lines)
+            self._report(f"{size - remaining:,} of {size:,} {order}-grams are read")
         if not blocks:
             return Section(line, np.empty((0, order), np.int32), np.empty(0), np.empty(0))
         return Section(line, *(np.concatenate(column) for column in zip(*blocks, strict=True)))

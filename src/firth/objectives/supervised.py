@@ -5,9 +5,10 @@ from __future__ import annotations
 from torch.nn import functional as F
 
 from firth.config import schema
+from firth.errors import FirthError
 from firth.objectives.objective import Objective, SystemProtocol
 from firth.objectives.requirements import require
-from firth.types import Batch, State, Term
+from firth.types import Batch, State, Term, expect
 
 
 class SupervisedObjective(Objective):
@@ -18,6 +19,7 @@ class SupervisedObjective(Objective):
     def __init__(self, config: schema.Neural, width: int):
         super().__init__()
         require(config, schema.ClassificationHead, schema.SentencePairs, schema.ImageRows)
+        self.problem_type = expect(config.head, schema.ClassificationHead).problem_type
 
     def counts(self, batch: Batch) -> dict[str, float]:
         """The number of predictions of each term, by which it is divided; known before the forward pass."""
@@ -26,6 +28,9 @@ class SupervisedObjective(Objective):
 
     def terms(self, system: SystemProtocol, batch: Batch, state: State | None) -> tuple[list[Term], State | None]:
         """Cross-entropy, and the number of labels predicted correctly, summed over the batch."""
+        if self.problem_type != "single-label":
+            what = f"a {self.problem_type} model can be used, but not trained"
+            raise FirthError(what, where="head.problem_type", do="set head.problem_type=single-label")
         encoded, counts, target = system.encode(batch), self.counts(batch), batch.targets["label"]
         logits = system.head(encoded.states, encoded.mask).float()  # (batch, classes)
         loss = (F.cross_entropy(logits, target.values, reduction="none") * target.weight).sum()

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -12,7 +12,6 @@ import torch
 from torch import Tensor
 
 from firth.arguments import as_list, as_texts
-from firth.config import schema
 from firth.datasets import labelled_dataset
 from firth.datasets.collators.batches import context_label
 from firth.datasets.image_transforms import resize
@@ -52,8 +51,9 @@ class NeuralClassifier(BaseClassifier):
         return tuple(self.run.record.data["labels"])
 
     def class_probabilities(self, encoded: Encoded) -> Tensor:
-        """The head's softmax over the labels (batch, labels)."""
-        return self.system.head(encoded.states, encoded.mask).float().softmax(-1)
+        """The probability of each label (batch, labels): a softmax over them, or a sigmoid for each (multi-label)."""
+        logits = self.system.head(encoded.states, encoded.mask).float()
+        return logits.sigmoid() if self.config.head.problem_type == "multi-label" else logits.softmax(-1)
 
     def signed(self, split: labelled_dataset.Split, guess: str = "first") -> str:
         """The signature of a score."""
@@ -96,8 +96,12 @@ class TextClassifier(NeuralClassifier):
     def predict_proba(self, texts: str | Iterable[str] | Iterable[tuple[str, str]]) -> np.ndarray:
         """The probability of every label for a text or sentence pair (labels,) or for each of a list (texts, labels),
         in the order of `labels`."""
+        return self.outputs(texts, self.class_probabilities)
+
+    def outputs(self, texts: Any, head: Callable[[Encoded], Tensor]) -> np.ndarray:
+        """The outputs of a head for a text or sentence pair (labels,) or for each of a list (texts, labels)."""
         if self.is_single(texts):
-            return self.predict_proba([texts])[0]
+            return self.outputs([texts], head)[0]
         texts = as_list(texts)
         if not texts:
             return np.zeros((0, len(self.labels)), np.float32)
@@ -105,12 +109,11 @@ class TextClassifier(NeuralClassifier):
         allowed = (self.texts_per_example,) if self.texts_per_example else (1, 2)
         if any(len(each) not in allowed for each in sides):
             pairs = self.texts_per_example == 2
-            what = "this model classifies sentence pairs" if pairs else "this model classifies single texts"
+            what = f"this model takes {'sentence pairs' if pairs else 'single texts'}"
             raise FirthError(what, do="give two texts, with a tab between them" if pairs else "give one at a time")
         inputs, special = build_inputs(sides, self.tokenizer, self.config.batching), self.tokenizer.special
         segments = any(len(each) > 1 for each in sides)
-        head, train = self.class_probabilities, self.config.train
-        return encode_texts(self.system, inputs, special, train, head, segments=segments)
+        return encode_texts(self.system, inputs, special, self.config.train, head, segments=segments)
 
     def signature_fields(self) -> dict[str, object]:
         """The tokenizer and context, for signatures."""
@@ -171,11 +174,3 @@ class ImageClassifier(NeuralClassifier):
     def hint(self) -> str:
         """A first command to try."""
         return f"firth run {self.run.path} IMAGE.png"
-
-
-MODELS = {schema.TokenInput: TextClassifier, schema.PatchInput: ImageClassifier}
-
-
-def make_classifier(run: Run, tokenizer: Tokenizer | None, system: System) -> NeuralClassifier:
-    """The classifier for the network's kind of input."""
-    return MODELS[type(run.record.config.input)](run, tokenizer, system)

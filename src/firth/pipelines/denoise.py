@@ -11,7 +11,7 @@ from firth.arguments import batched
 from firth.errors import FirthError
 from firth.metrics.score import Score
 from firth.pipelines.seq2seq import Seq2SeqModel, Seq2SeqOptions, SourceSequence
-from firth.runs.trained_model import read_options
+from firth.runs.trained_model import read_options, with_defaults
 
 MASK = "[MASK]"
 _MASKS = re.compile(r"(\[MASK\]|<extra_id_\d+>)")
@@ -55,6 +55,7 @@ class DenoisingModel(Seq2SeqModel):
 
     def _generate(self, texts: Sequence[str], **options: Any) -> list[list[DenoisedText]]:
         sources = [self._encode_source(text) for text in texts]
+        options = with_defaults(self.generation_defaults, options, Seq2SeqOptions)
         decoded = zip(sources, self.decode(sources, read_options(Seq2SeqOptions, options)), strict=True)
         return [
             [self._denoised(source.ids, each.ids, each.log_probability) for each in nbest] for source, nbest in decoded

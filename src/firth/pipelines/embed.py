@@ -40,6 +40,7 @@ SEPARATOR = "\t"
 SIDES = ("left", "right")
 _QUERY_BATCH = 1024  # texts that are compared with all others at once
 _UNIFORMITY_TEXTS = 2000
+_LEAST_NORM = 1e-12
 _SAMPLE_PAIRS = (("The man sleeps.", "A man is asleep."), ("The man sleeps.", "The capital of Sweden is Stockholm."))
 _NEEDS_TABLE = "give a table with two columns of texts"
 _PAIR_TASKS = schema.TaskExamples(tasks=("similarity", "translation"))
@@ -70,7 +71,8 @@ class SentenceEncoder(TextModel):
     # --- embeddings -------------------------------------------------------------------------------------------
 
     def embed(self, texts: str | Iterable[str]) -> np.ndarray:
-        """A unit-length embedding of a text (width,) or of each of a list (texts, width)."""
+        """An embedding of a text (width,) or of each of a list (texts, width); of length 1, unless an imported model
+        has no normalisation."""
         return batched(texts, self._embed)
 
     def _embed(self, texts: Sequence[str]) -> np.ndarray:
@@ -79,14 +81,21 @@ class SentenceEncoder(TextModel):
         inputs = build_inputs([(text,) for text in texts], self.tokenizer, self.config.batching)
 
         def head(encoded: Encoded) -> Tensor:
-            return F.normalize(self.system.head(encoded.states, encoded.mask).float(), dim=-1)
+            vectors = self.system.head(encoded.states, encoded.mask).float()
+            return F.normalize(vectors, dim=-1) if self.config.head.normalize else vectors
 
         return encode_texts(self.system, inputs, self.tokenizer.special, self.config.train, head)
 
     def similarity(self, left: str | Iterable[str], right: str | Iterable[str]) -> Any:
         """Cosine similarities (left, right) of two lists; of two texts, their cosine similarity."""
-        cosines = self.embed(left) @ self.embed(right).T
+        cosines = self._unit_vectors(left) @ self._unit_vectors(right).T
         return float(cosines) if cosines.ndim == 0 else cosines
+
+    def _unit_vectors(self, texts: str | Iterable[str]) -> np.ndarray:
+        vectors = self.embed(texts)
+        if self.config.head.normalize:
+            return vectors
+        return vectors / np.maximum(np.linalg.norm(vectors, axis=-1, keepdims=True), _LEAST_NORM)
 
     # --- evaluation -------------------------------------------------------------------------------------------
 
@@ -154,13 +163,13 @@ class SentenceEncoder(TextModel):
         return [Score("retrieval_accuracy", correct / len(positives), signed)]
 
     def _embed_pairs(self, part: labelled_dataset.Split) -> tuple[np.ndarray, np.ndarray]:
-        both = self.embed(part.texts)
+        both = self._unit_vectors(part.texts)
         return both[::2], both[1::2]
 
     def _uniformity(self, texts: list[str], name: str, key: str) -> list[Score]:
         """Uniformity (Wang and Isola 2020): the log of the mean of exp(-2 d²) over pairs of different texts; lower
         is more uniform."""
-        vectors = self.embed(list(dict.fromkeys(texts)))
+        vectors = self._unit_vectors(list(dict.fromkeys(texts)))
         distances = 2.0 - 2.0 * (vectors @ vectors.T)[np.triu_indices(len(vectors), 1)]
         value = float(np.log(np.exp(-2.0 * distances).mean())) if len(distances) else None
         return Table([Score("uniformity", value, self.signed(split=name, data=key[:8]))])

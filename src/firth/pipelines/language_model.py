@@ -18,7 +18,9 @@ from firth.metrics.perplexity import ByteModel, bits_per_byte, perplexity
 from firth.metrics.score import Score
 from firth.pipelines import lm_commands
 from firth.pipelines.evaluated_text import TextModel
+from firth.pipelines.lm_commands import LanguageModelOptions
 from firth.runs.run_folder import Run
+from firth.runs.trained_model import read_options, with_defaults
 from firth.tokenizers.special_tokens import SpecialTokens
 from firth.tokenizers.tokenizer import Tokenizer
 from firth.types import Batch, Stepper, Target, Tokens
@@ -27,12 +29,15 @@ if TYPE_CHECKING:  # late: they import torch, which scoring need not have
     from torch import Tensor
 
     from firth.generation.beam_search import Hypothesis
+    from firth.generation.constraints import Constraints
     from firth.generation.sampling import GeneratedSequence, SamplingConfig
     from firth.generation.word_completion import Completion
     from firth.tokenizers.word_boundaries import TokenSpelling
 
 _MAX_BATCH_TOKENS = 4096  # scored together, padding counted
 _SAMPLE_LENGTH = 40  # tokens that are generated after each evaluation
+_CONSTRAINTS = ("min_length", "no_repeat_ngram_size", "repetition_penalty")  # in generation_config.json
+_BEAM_SCORING = ("length_normalisation", "early_stopping")
 
 
 class Engine(Protocol):
@@ -151,31 +156,56 @@ class LanguageModel(TextModel):
         self,
         prompt: str | Iterable[str] = "",
         *,
-        max_length: int = 100,
+        max_length: int | None = None,
         count: int = 1,
-        temperature: float = 1.0,
-        top_k: int = 0,
-        top_p: float = 1.0,
+        temperature: float | None = None,
+        top_k: int | None = None,
+        top_p: float | None = None,
         seed: int = 0,
-        beam: int = 0,
-        length_penalty: float = 0.0,
+        beam: int | None = None,
+        length_penalty: float | None = None,
     ) -> Any:
         """`count` continuations of a prompt, a list of texts, the prompt included: sampled, or with `beam` by beam
         search of that size. Of a list of prompts, a list of such lists, each as of the prompt alone.
 
-        `max_length` counts new tokens; [END] ends a text earlier. A `temperature` of 0 is greedy decoding. `top_k`
-        (0: all) and `top_p` leave only the most probable tokens to sample from; the same `seed` gives the same texts.
-        `length_penalty` is of beam search."""
-        config = self.sampling_config(temperature, top_k, top_p)
+        `max_length` counts new tokens (100); [END] ends a text earlier. A `temperature` of 0 is greedy decoding.
+        `top_k` (0: all) and `top_p` leave only the most probable tokens to sample from; the same `seed` gives the same
+        texts. `length_penalty` is of beam search. An imported model may have other defaults."""
+        options = {"max_length": max_length, "temperature": temperature, "top_k": top_k, "top_p": top_p}
+        options |= {"beam": beam, "length_penalty": length_penalty}
+        given = {name: value for name, value in options.items() if value is not None}
 
         def generate(prompt: str) -> list[str]:
-            if beam:
-                sequences: Sequence[Any] = self.beam_search(prompt, max_length, beam, count, length_penalty)
-            else:
-                sequences = self.sample_continuations(prompt, max_length, count, config, seed)
+            parsed = self.generation_options(prompt, {**given, "count": count, "seed": seed}, temperature=1.0)
+            sequences = lm_commands.generate(self, prompt, parsed)
             return self.decode_continuations(prompt, [each.ids for each in sequences])
 
         return for_each(prompt, generate)
+
+    def generation_options(
+        self, prompt: str, options: Mapping[str, object], temperature: float = lm_commands.TEMPERATURE
+    ) -> LanguageModelOptions:
+        """The options of generation after a prompt, with the model's own defaults, and a temperature where it has
+        none."""
+        defaults = {"temperature": temperature, **self.generation_defaults}
+        if "total_max_length" in defaults:  # transformers counts the prompt
+            defaults["max_length"] = max(1, defaults["total_max_length"] - len(self.tokenizer.encode(prompt)))
+        return read_options(LanguageModelOptions, with_defaults(defaults, options, LanguageModelOptions))
+
+    def _constraints(self, prompt_length: int) -> Constraints:
+        """The constraints that the model's own defaults of generation state."""
+        from firth.generation.constraints import Constraints
+
+        defaults = self.generation_defaults
+        values = {name: defaults[name] for name in _CONSTRAINTS if name in defaults}
+        if "total_min_length" in defaults:
+            values["min_length"] = max(0, defaults["total_min_length"] - prompt_length)
+        forced = defaults.get("forced_bos_token_id")
+        return Constraints(
+            **values,
+            bad_words=tuple(map(tuple, defaults.get("bad_words_ids", ()))),
+            prefixes=() if forced is None else ((forced,),),
+        )
 
     def sampling_config(self, temperature: float = 1.0, top_k: int = 0, top_p: float = 1.0) -> SamplingConfig:
         """The options of sampling, checked."""
@@ -191,7 +221,8 @@ class LanguageModel(TextModel):
 
         end, banned = self.end_and_banned
         prompts = self._prompts(prompt, count)
-        return sample(self.stepper, prompts, max_length, config, seed, end=end, banned=banned)
+        more = {"end": end, "banned": banned, "constraints": self._constraints(prompts.tokens("text").ids.shape[1] - 1)}
+        return sample(self.stepper, prompts, max_length, config, seed, **more)
 
     def beam_search(
         self, prompt: str, max_length: int, beam_size: int, count: int = 1, length_penalty: float = 0.0
@@ -200,8 +231,11 @@ class LanguageModel(TextModel):
         from firth.generation.beam_search import BeamConfig, beam_search
 
         options = {"beam_size": beam_size, "count": count, "length_penalty": length_penalty}
-        config, (end, banned) = from_dict(BeamConfig, options), self.end_and_banned
-        return beam_search(self.stepper, self._prompts(prompt), max_length, config, end=end, banned=banned)[0]
+        if not length_penalty:
+            options |= {name: value for name, value in self.generation_defaults.items() if name in _BEAM_SCORING}
+        config, (end, banned), prompts = from_dict(BeamConfig, options), self.end_and_banned, self._prompts(prompt)
+        more = {"end": end, "banned": banned, "constraints": self._constraints(prompts.tokens("text").ids.shape[1] - 1)}
+        return beam_search(self.stepper, prompts, max_length, config, **more)[0]
 
     def decode_continuations(self, prompt: str, continuations: Iterable[Sequence[int]]) -> list[str]:
         """A prompt followed by the text of each continuation, given as token ids."""
@@ -269,8 +303,9 @@ class LanguageModel(TextModel):
     @property
     def end_and_banned(self) -> tuple[int, list[int]]:
         """The ids of [END], and of the special tokens that are never generated."""
-        special = self.tokenizer.special
-        return special.end, sorted(special.ids - {special.end})
+        special, defaults = self.tokenizer.special, self.generation_defaults
+        end = defaults.get("eos_token_id", special.end)
+        return end, sorted({*special.ids, *defaults.get("suppress_tokens", ())} - {end})
 
     def _prompts(self, text: str, count: int = 1) -> Batch:
         return make_prompts([self._prompt(text)] * count)

@@ -9,11 +9,11 @@ from typing import TYPE_CHECKING, Any
 from firth.config.core import bounded
 from firth.errors import FirthError
 from firth.metrics.repetition import repetition_rates
-from firth.runs.trained_model import read_options
 
 if TYPE_CHECKING:
     from firth.pipelines.language_model import LanguageModel
 
+TEMPERATURE = 0.8
 _SAMPLING = ("temperature", "top_k", "top_p", "seed")
 _WITHOUT_GENERATION = {"score": ("prefix",), "complete": (), "embed": ()}  # and the options that they take
 
@@ -29,7 +29,7 @@ class LanguageModelOptions:
     repetition: bool = False
     max_length: int = bounded(100, least=1)
     count: int = bounded(1, least=1)
-    temperature: float = 0.8
+    temperature: float = TEMPERATURE
     top_k: int = 0
     top_p: float = 1.0
     seed: int = bounded(0, least=0)
@@ -39,7 +39,7 @@ class LanguageModelOptions:
 
 def answer(model: LanguageModel, line: str, options: Mapping[str, object]) -> dict[str, Any]:
     """The answer of `firth run` to a line."""
-    parsed = read_options(LanguageModelOptions, options)
+    parsed = model.generation_options(line, options)
     _check(options, parsed)
     if parsed.embed:
         return {"input": line, "vector": model.embed([line])[0].tolist()}
@@ -51,7 +51,7 @@ def answer(model: LanguageModel, line: str, options: Mapping[str, object]) -> di
             "words": [each._asdict() for each in model.complete(line, parsed.complete)],
             "tokens": [each._asdict() for each in model.next_tokens(line, parsed.complete)],
         }
-    sequences = _generate(model, line, parsed)
+    sequences = generate(model, line, parsed)
     texts = model.decode_continuations(line, [each.ids for each in sequences])
     log_probs = [each.log_probability for each in sequences]
     result: dict[str, Any] = {"input": line, "texts": texts, "log_probabilities": log_probs}
@@ -60,7 +60,8 @@ def answer(model: LanguageModel, line: str, options: Mapping[str, object]) -> di
     return result
 
 
-def _generate(model: LanguageModel, line: str, parsed: LanguageModelOptions) -> Sequence[Any]:
+def generate(model: LanguageModel, line: str, parsed: LanguageModelOptions) -> Sequence[Any]:
+    """Continuations of a prompt, by beam search or sampled."""
     if parsed.beam:
         return model.beam_search(line, parsed.max_length, parsed.beam, parsed.count, parsed.length_penalty)
     config = model.sampling_config(parsed.temperature, parsed.top_k, parsed.top_p)

@@ -99,7 +99,7 @@ class Seq2SeqModel(TextModel):
         self, sources: Sequence[SourceSequence], options: Seq2SeqOptions, return_tree: bool = False
     ) -> Any:
         """Hypotheses for a batch of sources; with `return_tree` the search trees too."""
-        special = self.tokenizer.special
+        special, defaults = self.tokenizer.special, self.generation_defaults
         start = [
             getattr(special, self.config.objective.decoder_start),
             *([special.start] if self._add_start_token else []),
@@ -110,15 +110,17 @@ class Seq2SeqModel(TextModel):
         prompts = np.tile(start, (len(sources), 1))
         streams = {"source": pad_sources(sources, special.pad_id), "text": Tokens(prompts, prompts >= 0)}
         words = {
-            "bad_words": tuple(self._word_ids(word) for word in options.bad_words),
-            "prefixes": self._prefix_ids(options.target_prefix),
+            "bad_words": (*map(self._word_ids, options.bad_words), *map(tuple, defaults.get("bad_words_ids", ()))),
+            "prefixes": self._prefix_ids(options.target_prefix, defaults.get("forced_bos_token_id")),
             "force_words": tuple(self._word_ids(word) for word in options.force_words),
         }
-        tokens = {"end": special.end, "banned": self._banned, "return_tree": return_tree}
+        tokens = {"end": self._end, "banned": self._banned, "return_tree": return_tree}
         return generate(self.stepper, Batch(streams, {}).to("cpu"), max_length, options, **tokens, **words)
 
-    def _prefix_ids(self, prefix: str) -> tuple[tuple[int, ...], ...]:
-        return (self._require_known(self.tokenizer.encode(prefix), prefix),) if prefix else ()
+    def _prefix_ids(self, prefix: str, forced: int | None) -> tuple[tuple[int, ...], ...]:
+        first = () if forced is None else (forced,)
+        ids = (*first, *(self._require_known(self.tokenizer.encode(prefix), prefix) if prefix else ()))
+        return (ids,) if ids else ()
 
     def _word_ids(self, word: str) -> tuple[int, ...]:
         """The token ids of a word as it is tokenised within a text."""
@@ -151,8 +153,13 @@ class Seq2SeqModel(TextModel):
     @property
     def _banned(self) -> list[int]:
         """Special tokens that are never generated."""
-        special = self.tokenizer.special
-        return sorted({*special.ids, *self.tokenizer.sentinels} - {special.end})
+        suppressed = {*self.generation_defaults.get("suppress_tokens", ())}
+        return sorted({*self.tokenizer.special.ids, *self.tokenizer.sentinels, *suppressed} - {self._end})
+
+    @property
+    def _end(self) -> int:
+        """The token that ends a target."""
+        return self.generation_defaults.get("eos_token_id", self.tokenizer.special.end)
 
 
 def pad_sources(sources: Sequence[SourceSequence], pad: int) -> Tokens:

@@ -136,9 +136,7 @@ class TranslationModel(Seq2SeqModel):
     def generate(self, texts: str | Iterable[str], **options: Any) -> Any:
         """The generated text for a source text, or a list of them for a list: the best of a beam search, or a
         sample. `options` are the fields of `TranslateOptions`: `beam=8`, `temperature=0.8`, `force_words=("Haus",)`."""
-        return batched(
-            texts, lambda texts: [translations[0].text for translations in self._generate(texts, **options)]
-        )
+        return batched(texts, lambda texts: [translations[0].text for translations in self._generate(texts, **options)])
 
     translate = generate
 

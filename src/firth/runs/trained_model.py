@@ -50,6 +50,11 @@ class TrainedModel:
         return html_facts(name, facts | {"try": getattr(self, "hint", "")})
 
     @property
+    def generation_defaults(self) -> dict[str, Any]:
+        """The options of generation that an imported model brings along (generation_config.json)."""
+        return dict(self.run.record.data.get("generation", {}))
+
+    @property
     def history(self) -> Table[dict[str, Any]]:
         """The rows of the training log, a list of dictionaries: step, loss, learning_rate, …"""
         return self.run.history()
@@ -89,6 +94,23 @@ def given_text(text: Any) -> Any:
         what = f"text: {type(text).__name__}, neither a name nor documents"
         raise FirthError(what, do="give a file, a folder, a built-in name, or a list")
     return text
+
+
+_SAMPLING = ("temperature", "top_k", "top_p")
+_BEAM_SEARCH = ("beam", "length_penalty", "length_normalisation", "early_stopping")
+
+
+def with_defaults(defaults: Mapping[str, Any], options: Mapping[str, Any], kind: type) -> dict[str, Any]:
+    """Options of generation, and a model's defaults among those of this kind; who samples gets none of a beam search,
+    and the other way round."""
+    known = {field.name for field in fields(kind)}
+    if any(name in options for name in _SAMPLING):
+        known -= {*_BEAM_SEARCH}
+    if options.get("beam"):
+        known -= {*_SAMPLING}
+    if "length_penalty" in options:
+        known -= {"length_normalisation"}
+    return {**{name: value for name, value in defaults.items() if name in known}, **options}
 
 
 def read_options(kind: type[Options], options: Mapping[str, object]) -> Options:

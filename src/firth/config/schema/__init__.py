@@ -10,6 +10,7 @@ from firth.config.schema.batching import (
     Bucketed,
     Contiguous,
     ImageRows,
+    Layout,
     Packed,
     RowLayout,
     SegmentPairs,

@@ -7,6 +7,8 @@ from typing import ClassVar, Literal
 
 from firth.config.core import bounded
 
+Layout = Literal["cls-first", "double-sep", "cls-last", "plain"]  # special tokens around one or two texts
+
 
 @dataclass(frozen=True, kw_only=True)
 class RowLayout:
@@ -77,9 +79,10 @@ class SentencePairs(RowLayout):
     kind: ClassVar[str] = "sentence-pairs"
     batch_size: int = bounded(32, least=1)  # rows of a batch
     length: int = bounded(128, least=8)  # tokens of a row at most; of two texts the longer is truncated first
-    # cls-first: [CLS] text [SEP] text [SEP] (BERT); cls-last: [START] text [SEP] text [CLS], for causal models (GPT-1's
-    # start, delimiter and extract tokens)
-    layout: Literal["cls-first", "cls-last"] = "cls-first"
+    # cls-first: [CLS] text [SEP] text [SEP] (BERT); double-sep: [CLS] text [SEP] [SEP] text [SEP], all of one segment
+    # (RoBERTa); cls-last: [START] text [SEP] text [CLS], for causal models (GPT-1's start, delimiter and extract
+    # tokens); plain: no special tokens (GPT-2's in Hugging Face)
+    layout: Layout = "cls-first"
 
 
 @dataclass(frozen=True)
@@ -89,7 +92,8 @@ class TwoTowers(RowLayout):
     kind: ClassVar[str] = "two-towers"
     batch_size: int = bounded(64, least=2)  # pairs of a batch; all but one are negatives
     length: int = bounded(64, least=8)  # tokens of a row at most
-    layout: Literal["cls-first", "cls-last"] = "cls-first"  # cls-first: [CLS] text [SEP]; cls-last: [START] text [CLS]
+    # cls-first, double-sep: [CLS] text [SEP]; cls-last: [START] text [CLS]; plain: text
+    layout: Layout = "cls-first"
     min_score: float = 4.0  # pairs with scores: positive from this score on
     positive_labels: tuple[str, ...] = ()  # pairs with labels: positive with one of these
 

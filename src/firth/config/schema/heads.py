@@ -62,6 +62,10 @@ class ClassificationHead(OtherHead):
     activation: Literal["tanh", "gelu", "relu"] = "tanh"  # the pooler's (BERT: tanh; ELECTRA: gelu; DistilBERT: relu)
     bias: bool = True  # bias of the logits (GPT-1 and GPT-2: none)
     dropout: float = bounded(0.1, least=0.0, most=0.95)  # dropout before the logits
+    # single-label: a softmax over the labels; multi-label: a sigmoid for each; regression: the outputs are the values.
+    # Only single-label can be trained; the others come from Hugging Face
+    problem_type: Literal["single-label", "multi-label", "regression"] = "single-label"
+    output_activation: Literal["none", "sigmoid"] = "none"  # activation of the values of a regression (cross-encoders)
 
 
 @dataclass(frozen=True)
@@ -69,7 +73,9 @@ class PoolingHead(OtherHead):
     """Sentence embedding: one vector for the whole text."""
 
     kind: ClassVar[str] = "pooling"
-    pooling: Literal["first", "mean", "last"] = "mean"  # hidden state of the first or last token, or the mean of all
+    # hidden state of the first or last token, or the mean or the maximum over all tokens
+    pooling: Literal["first", "mean", "last", "max"] = "mean"
+    normalize: bool = True  # embeddings of length 1 (sentence-transformers: Normalize)
 
 
 Head = LMHead | PointerGeneratorHead | DiscriminatorHead | ClassificationHead | PoolingHead

@@ -82,12 +82,15 @@ class Distillation(Masking):
     cosine_weight: float = bounded(1.0, least=0.0)  # weight of the cosine loss between hidden states
 
 
+DecoderStart = Literal["start", "end", "pad"]
+
+
 @dataclass(frozen=True)
 class Seq2Seq(ObjectiveOptions):
     """Sequence to sequence with teacher forcing (Sutskever et al. 2014)."""
 
     kind: ClassVar[str] = "seq2seq"
-    decoder_start: Literal["start", "end", "pad"] = "start"  # first token of the decoder's input (T5: pad; BART: end)
+    decoder_start: DecoderStart = "start"  # first token of the decoder's input (T5: pad; BART: end)
     add_start_token: bool = False  # source and target begin with [START] (BART); they always end with [END]
     label_smoothing: float = bounded(0.0, least=0.0, most=0.95)  # probability given to all tokens alike
     coverage_weight: float = bounded(0.0, least=0.0)  # weight of the coverage loss (See et al. 2017)

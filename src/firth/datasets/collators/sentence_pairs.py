@@ -13,7 +13,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from firth.config.schema import SentencePairs, TwoTowers
+from firth.config.schema import Layout, SentencePairs, TwoTowers
 from firth.datasets.collators.collator import chunk_order, label_target
 from firth.datasets.collators.packing import Chunks, PlannedBatches
 from firth.datasets.training_data import ExampleSplit
@@ -36,18 +36,30 @@ def build_input_sequence(
     texts: Sequence[Sequence[int]], config: SentencePairs | TwoTowers, special: SpecialTokens
 ) -> InputSequence:
     """One or two texts between special tokens, truncated to the configured length; of two the longer one first."""
-    first, last = (special.cls, special.sep) if config.layout == "cls-first" else (special.start, special.cls)
-    room = config.length - 1 - len(texts)
+    first, between, last = special_tokens_around(config.layout, special)
+    room = config.length - len(first) - len(between) * (len(texts) - 1) - len(last)
     sizes = [min(len(texts[0]), room)]
     if len(texts) == 2:
         one = min(len(texts[0]), max(room - room // 2, room - len(texts[1])))
         sizes = [one, min(len(texts[1]), room - one)]
-    separators = [special.sep] * (len(texts) - 1) + [last]
-    parts = [[first]]
-    for text, size, separator in zip(texts, sizes, separators, strict=True):
-        parts += [text[:size], [separator]]
-    segment = np.repeat(np.arange(len(texts)), [size + 1 for size in sizes])
-    return InputSequence(np.concatenate(parts).astype(np.int64), np.concatenate([[0], segment]))
+    separators = [between] * (len(texts) - 1) + [last]
+    parts, segment = [first], [0] * len(first)
+    for number, (text, size, separator) in enumerate(zip(texts, sizes, separators, strict=True)):
+        parts += [text[:size], separator]
+        segment += [number * (len(between) < 2)] * (size + len(separator))
+    ids = np.concatenate(parts).astype(np.int64)
+    if not len(ids):  # an empty text without special tokens: padding stands for it
+        return InputSequence(np.array([special.pad_id]), np.array([0]))
+    return InputSequence(ids, np.array(segment))
+
+
+def special_tokens_around(layout: Layout, special: SpecialTokens) -> tuple[list[int], list[int], list[int]]:
+    """The special tokens before the first text, between two texts, and at the end."""
+    if layout == "plain":
+        return [], [], []
+    if layout == "cls-last":
+        return [special.start], [special.sep], [special.cls]
+    return [special.cls], [special.sep] * (2 if layout == "double-sep" else 1), [special.sep]
 
 
 def pad_sequences(sequences: Sequence[InputSequence], special: SpecialTokens, *, segments: bool = False) -> Tokens:

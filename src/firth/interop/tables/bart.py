@@ -100,6 +100,7 @@ def _conversions(config: schema.Neural) -> list[Conversion]:
 BART = ModelFamily(
     model_type="bart",
     title="BART",
+    architectures=("BartForConditionalGeneration", "BartModel"),
     objectives=(schema.Seq2Seq,),
     backbone=schema.EncoderDecoder,
     read_config=_read_config,

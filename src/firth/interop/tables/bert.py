@@ -122,6 +122,13 @@ def classifier(dense: str, output: str) -> list[Conversion]:
     return [*layer("head.pooler", dense), *layer("head.classifier", output)]
 
 
+# by whether there is a masked-language-modelling head, and next sentence prediction
+_CLASSES = {
+    (True, True): "BertForPreTraining",
+    (True, False): "BertForMaskedLM",
+    (False, True): "BertForNextSentencePrediction",
+    (False, False): "BertModel",
+}
 NO_HEAD = schema.LMHead(bias=False)  # of a base model: no tensors
 
 
@@ -129,15 +136,15 @@ def _read_config(fields: Fields, names: Names) -> schema.Neural:
     inputs = schema.TokenInput(segments=fields.positive_int("type_vocab_size", 2))
     stack = backbone(fields)
     if _CLASSIFIER in names:
-        return sequence_classification(inputs, stack, schema.ClassificationHead())
-    if f"{_HEAD}transform.dense.weight" not in names:
-        return masked_lm(inputs, stack, NO_HEAD)
-    head = schema.LMHead(
-        tied=_OUTPUT not in names,
-        transform=True,
-        activation=stack.feedforward.activation,
-        norm_epsilon=stack.norm.epsilon,
-    )
+        return sequence_classification(fields, inputs, stack, schema.ClassificationHead())
+    head = NO_HEAD
+    if f"{_HEAD}transform.dense.weight" in names:
+        head = schema.LMHead(
+            tied=_OUTPUT not in names,
+            transform=True,
+            activation=stack.feedforward.activation,
+            norm_epsilon=stack.norm.epsilon,
+        )
     if "cls.seq_relationship.weight" not in names:
         return masked_lm(inputs, stack, head)
     batching, objective = segment_batching(stack, pairs="next-sentence"), schema.MaskedLM(next_sentence=True)
@@ -147,8 +154,7 @@ def _read_config(fields: Fields, names: Names) -> schema.Neural:
 def _write_config(config: schema.Neural) -> dict[str, Any]:
     if isinstance(config.head, schema.ClassificationHead):
         return {"architectures": ["BertForSequenceClassification"], **sizes(config)}
-    kinds = {False: "BertForMaskedLM", True: "BertForPreTraining"}
-    kind = kinds[config.objective.next_sentence] if config.head.transform else "BertModel"
+    kind = _CLASSES[config.head.transform, config.objective.next_sentence]
     return {"architectures": [kind], **sizes(config)}
 
 
@@ -180,6 +186,13 @@ def _is_default(config: schema.Neural) -> bool:
 BERT = ModelFamily(
     model_type="bert",
     title="BERT",
+    architectures=(
+        "BertForMaskedLM",
+        "BertForPreTraining",
+        "BertForNextSentencePrediction",
+        "BertForSequenceClassification",
+        "BertModel",
+    ),
     objectives=(schema.MaskedLM, schema.Supervised),
     read_config=_read_config,
     write_config=_write_config,
@@ -188,5 +201,5 @@ BERT = ModelFamily(
     base_model_prefix="bert.",
     output_weight=_OUTPUT,
     tied_weights={_OUTPUT: "bert.embeddings.word_embeddings.weight", f"{_HEAD}decoder.bias": f"{_HEAD}bias"},
-    ignored_keys=(*BUFFERS, r"bert\.pooler\..*", r"cls\.seq_relationship\..*"),
+    ignored_keys=(*BUFFERS, r"bert\.pooler\..*"),
 )

@@ -30,7 +30,7 @@ def _read_config(fields: Fields, names: Names) -> schema.Neural:
         norm=schema.LayerNorm(placement="post", embeddings=True, epsilon=_EPSILON),
     )
     if "pre_classifier.weight" in names:
-        return sequence_classification(schema.TokenInput(), stack, schema.ClassificationHead(activation="relu"))
+        return sequence_classification(fields, schema.TokenInput(), stack, schema.ClassificationHead(activation="relu"))
     if "vocab_transform.weight" not in names:
         return masked_lm(schema.TokenInput(), stack, bert.NO_HEAD)
     head = schema.LMHead(tied=_OUTPUT not in names, transform=True, activation=stack.feedforward.activation)
@@ -86,6 +86,7 @@ def _is_default(config: schema.Neural) -> bool:
 DISTILBERT = ModelFamily(
     model_type="distilbert",
     title="DistilBERT",
+    architectures=("DistilBertForMaskedLM", "DistilBertForSequenceClassification", "DistilBertModel"),
     objectives=(schema.MaskedLM, schema.Distillation, schema.Supervised),
     read_config=_read_config,
     write_config=_write_config,

@@ -29,7 +29,7 @@ def _read_config(fields: Fields, names: Names) -> schema.Neural:
         width=fields.positive_int("embedding_size", 128), segments=fields.positive_int("type_vocab_size", 2)
     )
     if _CLASSIFIER in names:
-        return sequence_classification(inputs, stack, schema.ClassificationHead(activation="gelu"))
+        return sequence_classification(fields, inputs, stack, schema.ClassificationHead(activation="gelu"))
     if f"{_DISCRIMINATOR}dense.weight" in names:
         fields.require("hidden_act", "gelu")
         objective = schema.ReplacedTokenDetection(mask_token_fraction=1.0, random_token_fraction=0.0)
@@ -76,6 +76,7 @@ def _is_default(config: schema.Neural) -> bool:
 ELECTRA = ModelFamily(
     model_type="electra",
     title="ELECTRA",
+    architectures=("ElectraForMaskedLM", "ElectraForPreTraining", "ElectraForSequenceClassification", "ElectraModel"),
     objectives=(schema.MaskedLM, schema.ReplacedTokenDetection, schema.Supervised),
     read_config=_read_config,
     write_config=_write_config,

@@ -49,10 +49,10 @@ def _sizes(config: schema.Neural) -> dict[str, Any]:
     }
 
 
-def _system(stack: schema.Transformer, names: Names) -> schema.Neural:
+def _system(fields: Fields, stack: schema.Transformer, names: Names) -> schema.Neural:
     """A sequence classifier or a causal language model, by the head's tensors."""
     if _CLASSIFIER in names:
-        return sequence_classification(schema.TokenInput(), stack, _CLASSIFICATION_HEAD, "cls-last")
+        return sequence_classification(fields, schema.TokenInput(), stack, _CLASSIFICATION_HEAD, "plain")
     return causal_lm(schema.TokenInput(), stack, schema.LMHead(tied=_OUTPUT not in names, bias=False))
 
 
@@ -73,7 +73,7 @@ def _read_gpt2(fields: Fields, names: Names) -> schema.Neural:
         feedforward=replace(stack.feedforward, width=inner),
         attention=replace(stack.attention, scaled=scaled),
     )
-    return _system(stack, names)
+    return _system(fields, stack, names)
 
 
 def _write_gpt2(config: schema.Neural) -> dict[str, Any]:
@@ -91,7 +91,7 @@ def _read_gpt1(fields: Fields, names: Names) -> schema.Neural:
     fields.require("afn", *_GPT1_ACTIVATIONS)
     stack = _backbone(fields, _GPT1_ACTIVATIONS[activation])
     stack = replace(stack, norm=replace(stack.norm, placement="post"))
-    return _system(stack, names)
+    return _system(fields, stack, names)
 
 
 def _write_gpt1(config: schema.Neural) -> dict[str, Any]:
@@ -147,6 +147,7 @@ _BUFFERS = (rf"{_PREFIX}h\.\d+\.attn\.(masked_)?bias", rf"{_PREFIX}position_ids"
 GPT_2 = ModelFamily(
     model_type="gpt2",
     title="GPT-2",
+    architectures=("GPT2LMHeadModel", "GPT2ForSequenceClassification", "GPT2Model"),
     objectives=(schema.CausalLM, schema.Supervised),
     read_config=_read_gpt2,
     write_config=_write_gpt2,
@@ -160,6 +161,7 @@ GPT_2 = ModelFamily(
 GPT_1 = ModelFamily(
     model_type="openai-gpt",
     title="GPT-1",
+    architectures=("OpenAIGPTLMHeadModel", "OpenAIGPTForSequenceClassification", "OpenAIGPTModel"),
     objectives=(schema.CausalLM, schema.Supervised),
     read_config=_read_gpt1,
     write_config=_write_gpt1,

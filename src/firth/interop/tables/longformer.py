@@ -58,6 +58,7 @@ def _conversions(config: schema.Neural) -> list[Conversion | ZeroFilled]:
 LONGFORMER = ModelFamily(
     model_type="longformer",
     title="Longformer",
+    architectures=("LongformerForMaskedLM", "LongformerModel"),
     objectives=(schema.MaskedLM,),
     read_config=_read_config,
     write_config=_write_config,

@@ -138,6 +138,7 @@ def _conversions(config: schema.Neural) -> list[Conversion | ZeroFilled]:
 REFORMER = ModelFamily(
     model_type="reformer",
     title="Reformer",
+    architectures=("ReformerModelWithLMHead",),
     objectives=(schema.CausalLM,),
     read_config=_read_config,
     write_config=_write_config,

@@ -19,7 +19,7 @@ def _read_config(fields: Fields, names: Names) -> schema.Neural:
     inputs = schema.TokenInput(segments=fields.positive_int("type_vocab_size", 2))
     stack = replace(bert.backbone(fields), context=bert.context_after_padding(fields))
     if _CLASSIFIER in names:
-        return sequence_classification(inputs, stack, schema.ClassificationHead())
+        return sequence_classification(fields, inputs, stack, schema.ClassificationHead(), "double-sep")
     if "lm_head.dense.weight" not in names:
         return masked_lm(inputs, stack, bert.NO_HEAD)
     head = schema.LMHead(tied=_OUTPUT not in names, transform=True, norm_epsilon=stack.norm.epsilon)
@@ -44,6 +44,7 @@ def _conversions(config: schema.Neural) -> list[Conversion | ZeroFilled]:
 ROBERTA = ModelFamily(
     model_type="roberta",
     title="RoBERTa",
+    architectures=("RobertaForMaskedLM", "RobertaForSequenceClassification", "RobertaModel"),
     objectives=(schema.MaskedLM, schema.Supervised),
     read_config=_read_config,
     write_config=_write_config,

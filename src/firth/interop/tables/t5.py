@@ -109,6 +109,7 @@ def _conversions(config: schema.Neural) -> list[Conversion]:
 T5 = ModelFamily(
     model_type="t5",
     title="T5",
+    architectures=("T5ForConditionalGeneration", "T5WithLMHeadModel", "T5Model"),
     objectives=(schema.Seq2Seq,),
     backbone=schema.EncoderDecoder,
     read_config=_read_config,

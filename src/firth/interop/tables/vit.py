@@ -8,6 +8,7 @@ from typing import Any
 from firth.config import schema
 from firth.errors import FirthError
 from firth.interop.config_fields import HF_ACTIVATIONS, Fields
+from firth.interop.label_names import read_outputs
 from firth.interop.model_family import ModelFamily, Names, imported_system
 from firth.interop.tensor_steps import Conversion, Reshape, concatenated, layer, renamed
 
@@ -38,8 +39,16 @@ def _read_config(fields: Fields, names: Names) -> schema.Neural:
         ),
         norm=schema.LayerNorm(epsilon=fields.fraction("layer_norm_eps", 1e-12)),
     )
-    system = imported_system(schema.ImageRows(), inputs, stack, _HEAD, schema.Supervised())
+    system = imported_system(schema.ImageRows(), inputs, stack, _outputs(fields), schema.Supervised())
     return replace(system, data=schema.LabelledImages(text=()), tokenizer=schema.NoTokenizer())
+
+
+def _outputs(fields: Fields) -> schema.ClassificationHead:
+    head = read_outputs(fields, _HEAD)
+    if head.problem_type == "regression":
+        do = "images are classified, with two labels or more"
+        raise FirthError("a regression of images, which firth does not support", where=fields.where, do=do)
+    return head
 
 
 def _write_config(config: schema.Neural) -> dict[str, Any]:
@@ -91,6 +100,7 @@ def _conversions(config: schema.Neural) -> list[Conversion]:
 VIT = ModelFamily(
     model_type="vit",
     title="ViT",
+    architectures=("ViTForImageClassification",),
     objectives=(schema.Supervised,),
     read_config=_read_config,
     write_config=_write_config,

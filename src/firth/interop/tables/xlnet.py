@@ -95,6 +95,7 @@ def _conversions(config: schema.Neural) -> list[Conversion]:
 XLNET = ModelFamily(
     model_type="xlnet",
     title="XLNet",
+    architectures=("XLNetLMHeadModel",),
     objectives=(schema.PermutationLM,),
     read_config=_read_config,
     write_config=_write_config,

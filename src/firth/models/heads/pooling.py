@@ -15,7 +15,10 @@ ACTIVATIONS: dict[str, Callable[[Tensor], Tensor]] = {"tanh": torch.tanh, "gelu"
 
 
 def pool(states: Tensor, mask: Tensor, pooling: str) -> Tensor:
-    """Hidden states (batch, time, width) -> (batch, width): the first or last token's, or the mean over the mask."""
+    """Hidden states (batch, time, width) -> (batch, width): the first or last token's, or the mean or maximum over the
+    mask."""
+    if pooling == "max":
+        return states.masked_fill(~mask[..., None], -torch.inf).amax(1)
     if pooling == "mean":
         real = mask[..., None].to(states.dtype)
         return (states * real).sum(1) / real.sum(1)

@@ -75,8 +75,10 @@ def _decoder(proto: ModelProto) -> dict[str, Any]:
     steps: list[dict[str, Any]] = [_replace(WHITESPACE, " ")] if proto.escape_whitespaces else []
     steps += [{"type": "ByteFallback"}, {"type": "Fuse"}]
     if proto.add_dummy_prefix:
-        start, stop = (0, 1) if proto.treat_whitespace_as_suffix else (1, 0)
-        steps.append({"type": "Strip", "content": " ", "start": start, "stop": stop})
+        if proto.treat_whitespace_as_suffix:  # the library's Strip fails at the end of an empty text
+            steps.append({"type": "Replace", "pattern": {"Regex": " $"}, "content": ""})
+        else:
+            steps.append({"type": "Strip", "content": " ", "start": 1, "stop": 0})
     return {"type": "Sequence", "decoders": steps}
 
 

@@ -128,6 +128,8 @@ class SentencePieceBackend:
 
     def decode(self, ids: Sequence[int], skip_special_tokens: bool = False) -> str:
         """The text of token ids: by SentencePiece, or by Rust if special or added tokens are to be shown."""
+        if not self._decodable.issuperset(ids):
+            ids = [i for i in ids if self._rust.id_to_token(i) is not None]  # the library leaves the others out
         if not ids:
             return ""
         if not self._decodable.issuperset(ids):

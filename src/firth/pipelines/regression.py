@@ -1,0 +1,100 @@
+"""Regression of texts and sentence pairs with a network: values instead of labels (similarity, relevance, ratings)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from torch import Tensor
+
+from firth.config import schema
+from firth.datasets import labelled_dataset
+from firth.datasets.records import Pair
+from firth.display import Table
+from firth.errors import FirthError
+from firth.metrics.correlation import pearson, spearman
+from firth.metrics.score import Score
+from firth.models.build import System
+from firth.pipelines.classify import ImageClassifier, NeuralClassifier, TextClassifier
+from firth.runs.run_folder import Run
+from firth.runs.trained_model import read_options
+from firth.tokenizers.tokenizer import Tokenizer
+from firth.types import Encoded
+
+_PAIRS = schema.TaskExamples(tasks=("similarity",))
+
+
+@dataclass(frozen=True)
+class RegressionOptions:
+    """The options of `firth run` for regression models: none."""
+
+
+class TextRegressor(TextClassifier):
+    """A text regression model, such as a cross-encoder: what `firth.load` returns for one."""
+
+    def values(self, encoded: Encoded) -> Tensor:
+        """The outputs of the head (batch, values), after their activation."""
+        logits = self.system.head(encoded.states, encoded.mask).float()
+        return logits.sigmoid() if self.config.head.output_activation == "sigmoid" else logits
+
+    def predict(self, texts: Any, count: int = 1, threshold: float = 0.0) -> Any:
+        """The value of a text or sentence pair, or an array of them for a list; with several labels an array of values
+        for each."""
+        values = self.outputs(texts, self.values)
+        values = values[..., 0] if len(self.labels) == 1 else values
+        return float(values) if values.ndim == 0 else values
+
+    def predict_proba(self, texts: Any) -> np.ndarray:
+        """Refused: a regression has no probabilities."""
+        raise FirthError("a regression model has values, not probabilities", where=self.run.path, do="call predict")
+
+    # --- evaluation -------------------------------------------------------------------------------------------
+
+    def scores(self, split: labelled_dataset.Split) -> list[Score]:
+        """Spearman and Pearson correlation with the gold values of sentence pairs."""
+        gold = [example.score if isinstance(example, Pair) else None for example in split.examples]
+        if not gold or None in gold or len(self.labels) > 1:
+            what = "no sentence pairs with a score to compare with" if len(self.labels) == 1 else "several values"
+            raise FirthError(what, where=split.name, do="give pairs with scores to a model of one value")
+        values, signed = self.predict(self.inputs(split)), self.signed(split)
+        return Table(
+            [Score("spearman", spearman(values, gold), signed), Score("pearson", pearson(values, gold), signed)]
+        )
+
+    def load_examples(
+        self, text: str | Iterable[labelled_dataset.Example] | None, split: str
+    ) -> labelled_dataset.Split:
+        """Sentence pairs with scores."""
+        if not isinstance(text, str):
+            return super().load_examples(text, split)
+        return labelled_dataset.make_split("given", labelled_dataset.read_named(text, _PAIRS))
+
+    def score(self, texts: Any, labels: Iterable[Any]) -> float:
+        """The coefficient of determination (R²) of the values, as scikit-learn's `score` of a regressor."""
+        values, gold = np.asarray(self.predict(list(texts))), np.asarray(list(labels), np.float64)
+        if values.shape != gold.shape or not len(gold):
+            raise FirthError(f"{len(values)} texts and {len(gold)} values", do="give a value for each text")
+        return float(1.0 - ((gold - values) ** 2).sum() / ((gold - gold.mean(0)) ** 2).sum())
+
+    # --- the command line -------------------------------------------------------------------------------------
+
+    def answer(self, line: str, options: Mapping[str, object]) -> dict[str, Any]:
+        """The values of a text."""
+        read_options(RegressionOptions, options)
+        values = self.outputs([self.parse_input(line)], self.values)[0]
+        return {"input": line, "values": [[*pair] for pair in zip(self.labels, map(float, values), strict=True)]}
+
+    def format_answer(self, answer: Mapping[str, Any]) -> str:
+        """The answer as text."""
+        return "\n".join(f"{value:.4f}\t{label}" for label, value in answer["values"])
+
+
+def make_classifier(run: Run, tokenizer: Tokenizer | None, system: System) -> NeuralClassifier:
+    """The classifier for the network's kind of input, or the regression model."""
+    config = run.record.config
+    if isinstance(config.input, schema.PatchInput):
+        return ImageClassifier(run, tokenizer, system)
+    kind = TextRegressor if config.head.problem_type == "regression" else TextClassifier
+    return kind(run, tokenizer, system)
