@@ -46,10 +46,9 @@ def evaluate(
     if as_json:
         print_json(scores)
         return
-    is_lossy = all(score["value"] is not None for score in scores if score["name"] == "perplexity")
-    reason = "the tokenizer loses text" if is_lossy else "its scores are not probabilities"
     for score in scores:
-        value = f"n/a ({reason})" if score["value"] is None else f"{score['value']:.4f}"
+        note = f" ({score['note']})" if score.get("note") else ""
+        value = ("n/a" if score["value"] is None else f"{score['value']:.4f}") + note
         print(f"{score['name'].replace('_', ' '):<14} {value}  [{score['signature']}]")
 
 

@@ -6,7 +6,7 @@ import json
 import os
 import threading
 from array import array
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import asdict, dataclass
 from itertools import chain
 from pathlib import Path
@@ -15,6 +15,8 @@ from typing import Any
 import numpy as np
 
 from firth.errors import FirthError
+from firth.metrics import edit_code
+from firth.metrics.perplexity import ByteModel
 from firth.runs import atomic_files
 from firth.tokenizers.tokenizer import Tokenizer
 
@@ -31,9 +33,41 @@ class Tally:
     tokens: int  # with one [END] per document
     bytes: int  # of the documents in UTF-8
     histogram: tuple[int, ...]  # how often each byte value occurs
-    unknown: tuple[int, ...] = ()  # the same for out-of-vocabulary text ([UNK]); only of evaluation splits
+    unknown: tuple[int, ...] = ()  # the same for out-of-vocabulary text ([UNK]); this and the rest: evaluation splits
     unknown_count: int = 0
-    lossless: bool = True  # whether the tokens, with out-of-vocabulary text put back, decode to the text exactly
+    lossy: int = 0  # documents that the tokens, with out-of-vocabulary text put back, do not decode to exactly
+    edits: tuple[int, ...] = ()  # operations that restore them, by context: see `metrics.edit_code`
+    inserted: tuple[int, ...] = ()  # how often each byte value occurs in characters that these insert
+    replaced: int = 0  # U+FFFD, which may stand for bytes that were not valid in the encoding
+
+    @property
+    def lossless(self) -> bool:
+        """Whether the tokens, with out-of-vocabulary text put back, decode to the text exactly."""
+        return not self.lossy
+
+    def lost_nll(self, byte_counts: Sequence[int], encoding_errors: str) -> float:
+        """The length in nats of a code for all that the tokens do not tell of the text, by a model of bytes.
+
+        Whether anything is lost is not charged: it is one bit of a split, and the score says it.
+        """
+        byte_model = ByteModel(byte_counts)
+        nll = byte_model.nll(self.unknown, self.unknown_count)
+        if self.lossy:
+            documents = edit_code.adaptive_nll([self.documents - self.lossy, self.lossy])
+            nll += documents + edit_code.operations_nll(self.edits) + byte_model.nll(self.inserted, 0)
+        return nll + (self.replaced * edit_code.REPLACED_NLL if encoding_errors == "replace" else 0.0)
+
+    def lost(self, encoding_errors: str) -> list[str]:
+        """What the tokenizer loses, in words."""
+        operations = np.sum(np.reshape(self.edits, edit_code.SHAPE), 0) if self.lossy else [0] * 4
+        unknown = 100 * self.unknown_count / self.tokens
+        causes = {
+            f"unknown words {unknown:.2g}%": self.unknown_count,
+            "case": operations[edit_code.CASE],
+            "white space or characters": operations[edit_code.DELETE] + operations[edit_code.INSERT],
+            "invalid bytes": self.replaced if encoding_errors == "replace" else 0,
+        }
+        return [cause for cause, count in causes.items() if count]
 
 
 @dataclass(frozen=True, eq=False)
@@ -156,18 +190,27 @@ class _Account(_Count):
 
     def __init__(self, tokenizer: Tokenizer) -> None:
         super().__init__(tokenizer)
-        self.unknown = np.zeros(256, np.int64)
-        self.unknown_count, self.lossless = 0, True
+        self.unknown, self.inserted = np.zeros(256, np.int64), np.zeros(256, np.int64)
+        self.edits = np.zeros(edit_code.SHAPE, np.int64)
+        self.unknown_count = self.lossy = self.replaced = 0
 
     def encode(self, block: list[str]) -> Iterable[list[int]]:
         self.histogram += byte_histogram(text.encode() for text in block)
-        for entry in self.tokenizer.encode_batch_with_oov(block):
+        for text, entry in zip(block, self.tokenizer.encode_batch_with_oov(block), strict=True):
             self.unknown += byte_histogram([entry.oov_bytes])
             self.unknown_count += entry.oov_count
-            self.lossless &= entry.lossless
+            self.replaced += text.count("\ufffd")
+            if not entry.lossless:
+                self._count_edits(entry.decoded, text)
             yield entry.ids
 
+    def _count_edits(self, decoded: str, text: str) -> None:
+        self.lossy += 1
+        counts = edit_code.count(decoded, edit_code.edits(decoded, text))
+        self.edits += counts.operations
+        self.inserted += counts.inserted
+
     def tally(self, lengths: array) -> Tally:
-        plain = asdict(super().tally(lengths))
-        unknown = {"unknown": tuple(map(int, self.unknown)), "unknown_count": self.unknown_count}
-        return Tally(**{**plain, **unknown, "lossless": self.lossless})
+        lost = {name: tuple(getattr(self, name).ravel().tolist()) for name in ("unknown", "edits", "inserted")}
+        counts = {name: getattr(self, name) for name in ("unknown_count", "lossy", "replaced")}
+        return Tally(**{**asdict(super().tally(lengths)), **lost, **counts})

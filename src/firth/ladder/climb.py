@@ -99,7 +99,7 @@ def _train_rung(
     result = measure(name, model, shared)
     folder.save_result(result)
     progress.say(
-        f"    {result.valid.bits:.3f} {_metric_name(shared)} on validation text, "
+        f"    {result.valid.bits:.3f} {recommendation.METRIC} on validation text, "
         f"{result.seconds:.1f} s, {result.tokens:,} tokens"
     )
     return result
@@ -122,12 +122,12 @@ def _finish(folder: LadderFolder, shared: SharedData, results: list[Result]) -> 
     rows = results_table.build_table(results, settings.seed)
     true_entropy, tokens = shared.true_entropy(), shared.splits["train"].tally.tokens
     context = recommendation.AdviceContext(
-        _metric_name(shared), true_entropy.get("test"), tokens, lambda rung: _longer_command(rung, rows, shared)
+        true_entropy.get("test"), tokens, lambda rung: _longer_command(rung, rows, shared)
     )
     ladder = Ladder(
         path=folder.path,
         about=_describe(shared),
-        metric=_metric_name(shared),
+        metric=recommendation.METRIC,
         rows=rows,
         advice=recommendation.advise(rows, results, context),
         floors=true_entropy,
@@ -159,10 +159,6 @@ def _longer_command(rung: str, rows: Iterable[Row], shared: SharedData) -> str:
     return train_command(rung, preset, shared.settings, shared.tokenizer_config, amount, epochs)
 
 
-def _metric_name(shared: SharedData) -> str:
-    return "bits per byte" if shared.is_lossless else "bits per token"
-
-
 def _describe(shared: SharedData) -> dict[str, str]:
     def describe(name: str) -> str:
         tally = shared.splits[name].tally
@@ -180,8 +176,9 @@ def _describe(shared: SharedData) -> dict[str, str]:
 
 
 def _notes(shared: SharedData) -> Iterable[str]:
-    if not shared.is_lossless:
-        yield "The tokenizer is lossy on this text, so scores are per token, not per byte."
+    if causes := shared.splits["test"].tally.lost(shared.settings.data.encoding_errors):
+        share = shared.units["test"].lost_bits_per_byte
+        yield f"{share:.3f} bits per byte of every rung are for what the tokenizer loses: {', '.join(causes)}."
     for name, label in zip(HELD_OUT, ("validation", "test"), strict=True):
         count, repeated = shared.splits[name].tally.documents, shared.count_repeated(name)
         if repeated > _MAX_REPEATED * count:

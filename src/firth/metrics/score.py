@@ -17,17 +17,19 @@ class Score:
     name: str
     value: float | None
     signature: str
+    note: str = ""  # what belongs beside the value
 
     def __str__(self) -> str:
         value = "n/a" if self.value is None else f"{self.value:.4f}"
-        return f"{self.name} {value}  [{self.signature}]"
+        return f"{self.name} {value}{self.note and f' ({self.note})'}  [{self.signature}]"
 
     def _repr_html_(self) -> str:
         return html_table([self.to_dict()])
 
     def to_dict(self) -> dict[str, Any]:
         """As JSON values."""
-        return asdict(self)
+        values = asdict(self)
+        return values if self.note else {key: value for key, value in values.items() if key != "note"}
 
 
 def signature(fields: Mapping[str, object]) -> str:
