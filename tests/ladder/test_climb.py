@@ -205,7 +205,7 @@ def test_documents_from_python_and_a_lossy_tokenizer(tmp_path):
     assert "case" in result.notes[0]
     assert [row.rung for row in result.rows] == ["1-gram", "3-gram"] and not result.floors
     for row, rung in zip(result.rows, ("1-gram", "3-gram"), strict=True):
-        assert row.bits.value == pytest.approx(firth.load(tmp_path / "out" / rung).bits_per_byte(), rel=1e-5)
+        assert row.bits.value == pytest.approx(firth.load(tmp_path / "out" / "rungs" / rung).bits_per_byte(), rel=1e-5)
 
 
 def test_few_documents_are_noted(tmp_path):

@@ -220,7 +220,7 @@ def tokenise_splits(
     tokenised, parts = {}, []
     for name, part in splits.items():
         account = name != "train"  # only evaluation needs to know what is out of vocabulary or lost
-        tokenised[name] = tokenise_split(cache, name, part.key, part, tokenizer, account=account)
+        tokenised[name] = tokenise_split(cache, name, part.key, part, tokenizer, account=account, say=say)
         tally = tokenised[name].tally
         own_files = name != "train" and not part.split
         parts.append(Part(name, tally.documents, tally.tokens, tally.bytes, next(iter(part)), own_files))

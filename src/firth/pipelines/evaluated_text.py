@@ -61,7 +61,7 @@ class TextModel(TrainedModel):
         return tokenise_split(cache, "given", Documents(source).key, source, self.tokenizer, account=True)
 
     def _signature(self, split: Split) -> str:
-        return self.signed(split=split.name, data=split.key[:8])
+        return self.signed(split=split.name, data=split.key[:8], **({"ids": split.digest[:8]} if split.digest else {}))
 
     def signed(self, **fields: object) -> str:
         """The signature of a score: tokenizer, context, precision, and the fields given."""
