@@ -16,6 +16,7 @@ from typing import Any
 
 import numpy as np
 
+from firth.datasets.leakage import Overlap
 from firth.errors import FirthError
 from firth.metrics import edit_code
 from firth.metrics.perplexity import ByteModel
@@ -86,6 +87,13 @@ class Split:
     tally: Tally
     label_names: tuple[str, ...] = ()  # of the labels to predict; none for plain text
     digest: str = ""  # of tokens, documents and tally, as they were read from the cache
+    overlap: Overlap | None = None  # with the training text; None: not a held-out split of it
+
+    @property
+    def signed_fields(self) -> dict[str, str]:
+        """What the signature of a score says of the split."""
+        ids = {"ids": self.digest[:8]} if self.digest else {}
+        return {"split": self.name, "data": self.key[:8], **ids, **(self.overlap.signed if self.overlap else {})}
 
     @property
     def metadata(self) -> dict[str, Any]:
