@@ -188,7 +188,8 @@ def test_sizes_are_measured_once(tmp_path, monkeypatch):
 @settings(max_examples=40, deadline=None)
 @given(copies=st.lists(st.integers(1, 6), min_size=3, max_size=60), seed=st.integers(0, 99))
 def test_documents_with_the_same_text_are_in_one_split(split_by, copies, seed):
-    texts = [f"document {number} {'x' * (number * 37 % 90)}" for number, count in enumerate(copies) for _ in range(count)]
+    distinct = [f"document {number} {'x' * (number * 37 % 90)}" for number in range(len(copies))]
+    texts = [text for text, count in zip(distinct, copies, strict=True) for _ in range(count)]
     np.random.default_rng(seed).shuffle(texts)
     with tempfile.TemporaryDirectory() as folder:
         (path := Path(folder, "text.txt")).write_text("\n".join(texts))

@@ -84,5 +84,21 @@ def test_testing_on_the_training_text_is_signed(tmp_path):
     assert "|leak:95" in scores["bits_per_byte"]["signature"]
     assert all("leak" not in score["signature"] for score in honest.run.scores())
     assert firth.load(leaking.run.path).evaluate()[0].signature == leaking.evaluate()[0].signature
-    twice = firth.train("ngram-lm:tiny", out=tmp_path / "twice", text=f"{path},{path}", document="line")
+    both = {"data.text": f"{path},{path}"}
+    twice = firth.train("ngram-lm:tiny", out=tmp_path / "twice", settings=both, document="line")
     assert all("leak" not in score["signature"] for score in twice.run.scores())
+
+
+def test_random_labels_cannot_be_learned_by_repeating_the_examples(tmp_path):
+    """60 texts with random labels, six times each: copies in another split would be known by heart."""
+    rng = random.Random(0)
+    lines = [f"__label__{rng.choice('ab')} {text}\n" for text in texts(60, 3, length=8)]
+    (tmp_path / "six.txt").write_text("".join(lines * 6))
+    settings = {"data.text": str(tmp_path / "six.txt"), "data.test_fraction": 0.3, "train.epochs": 20}
+    apart = {**settings, "data.group_duplicates": False}
+    score = {}
+    for name, each in (("together", settings), ("apart", apart)):
+        model = firth.train("fasttext-classifier", out=tmp_path / name, settings=each)
+        score[name] = model.evaluate()[0]
+    assert score["apart"].value > 0.95 and "|leak:100.0%" in score["apart"].signature
+    assert score["together"].value < 0.8 and "leak" not in score["together"].signature

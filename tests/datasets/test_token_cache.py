@@ -245,8 +245,8 @@ def multiply_bytes(path: Path) -> None:
         ("ids.bin", cut), ("ids.bin", empty), ("ids.bin", lengthen), ("ids.bin", os.remove), ("ids.bin", change),
         ("starts.npy", cut), ("starts.npy", empty), ("starts.npy", os.remove), ("starts.npy", change),
         ("tally.json", cut), ("tally.json", empty), ("tally.json", rewrite(tally=[1])),
-        ("tally.json", rewrite(dtype="object")), ("tally.json", rewrite(dtype="uint32")), ("tally.json", multiply_bytes),
-        ("tally.json", rewrite(sha256={})),
+        ("tally.json", rewrite(dtype="object")), ("tally.json", rewrite(dtype="uint32")),
+        ("tally.json", multiply_bytes), ("tally.json", rewrite(sha256={})),
     ],
 )  # fmt: skip
 def test_a_damaged_cache_is_rebuilt_with_a_note(tmp_path, name, damage):

@@ -2,8 +2,8 @@
 
 A held-out text overlaps if at least half of its bytes are lines that the training text has (case and white space
 ignored), or if it is a near-duplicate of a training text by MinHash. The lines of all training texts are compared, with
-the first 32 MB of a held-out split. Near-duplicates are searched for among a sample if the text has more than a megabyte,
-since signatures cost a fraction of tokenising.
+the first 32 MB of a held-out split. Near-duplicates are searched for among a sample if the text has more than a
+megabyte, since signatures take a good part of the time of tokenising.
 """
 
 from __future__ import annotations
@@ -110,6 +110,11 @@ def _read(texts: Iterable[str]) -> _HeldOut:
             split.sampled.append(number)
     split.near = np.zeros(len(split.sampled), bool)
     return split
+
+
+def normalise(text: str) -> str:
+    """The text without the differences that the audit ignores."""
+    return " ".join(text.casefold().split())
 
 
 def _lines(text: str) -> dict[bytes, int]:

@@ -1,4 +1,4 @@
-"""A built-in corpus of English prose: the help topics of the running Python, then the docstrings of its standard library.
+"""A built-in corpus of English prose: the help topics of the running Python, then the docstrings of its library.
 
 Sources are parsed, not imported. Of the text only paragraphs of sentences are taken, so that a model trained on it
 generates sentences, not code. The text is the same for one version of Python.

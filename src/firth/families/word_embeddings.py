@@ -11,8 +11,8 @@ import numpy as np
 
 from firth.config import schema
 from firth.config.core import bounded
-from firth.datasets.sources import open_source
 from firth.datasets.document_sizes import measure_documents
+from firth.datasets.sources import open_source
 from firth.datasets.text_dataset import documents, make_tokenizer, tokenise_splits
 from firth.datasets.token_cache import Split, default_cache
 from firth.display import Table
@@ -237,7 +237,7 @@ class WordVectorModel(TrainedModel):
             return Table()
         method = self.config.method
         fields = {"tok": f"{self.tokenizer.kind}/{self.tokenizer.hash[:8]}", "method": method.kind}
-        fields |= {"ctx": f"window/{method.window}", "split": part.name, "data": part.key[:8]}
+        fields |= {"ctx": f"window/{method.window}", **part.signed_fields}
         return Table([Score("loss", loss.mean, signature(fields))])
 
     def _loss(self, part: Split) -> Loss | None:

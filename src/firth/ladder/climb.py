@@ -9,6 +9,7 @@ from typing import Any
 
 from firth import api
 from firth.config import from_dict, to_dict
+from firth.datasets.leakage import MAX_OVERLAP
 from firth.datasets.sources import keep_documents, resolve_names
 from firth.datasets.token_cache import default_cache
 from firth.errors import FirthError
@@ -26,7 +27,6 @@ from firth.runs.progress import Progress, Style, parse_budget
 from firth.runs.run_folder import Run
 from firth.training.device import has_bf16
 
-_MAX_REPEATED = 0.02  # of the held-out documents that are in the training text; above it, a note says so
 _LONGER_FACTOR = 10  # budget of the command that trains the recommended rung alone
 
 
@@ -180,9 +180,13 @@ def _notes(shared: SharedData) -> Iterable[str]:
         share = shared.units["test"].lost_bits_per_byte
         yield f"{share:.3f} bits per byte of every rung are for what the tokenizer loses: {', '.join(causes)}."
     for name, label in zip(HELD_OUT, ("validation", "test"), strict=True):
-        count, repeated = shared.splits[name].tally.documents, shared.count_repeated(name)
-        if repeated > _MAX_REPEATED * count:
-            yield f"{repeated:,} of {count:,} {label} documents are also in the training text, which favours n-grams."
+        split = shared.splits[name]
+        count, overlap = split.tally.documents, split.overlap
+        if overlap and overlap.fraction > MAX_OVERLAP:
+            yield (
+                f"{overlap.overlapping:,} of {overlap.texts:,} {label} documents are also in the training text, "
+                "which favours n-grams."
+            )
         if count < MIN_DOCUMENTS:
             yield (
                 f"The {label} text has only {count} document{'s' * (count != 1)}: confidence intervals are from "

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -78,22 +77,12 @@ class SharedData:
         """Passages of the test text."""
         return list(extract_passages(self.texts["test"], self.tokenizer, self.splits["test"].starts))
 
-    def count_repeated(self, name: str) -> int:
-        """Count the documents of a held-out split that are also in the training text."""
-        held = Counter(_document_hashes(self.splits[name]))
-        return sum(held[text] for text in held.keys() & set(_document_hashes(self.splits["train"])))
-
     def true_entropy(self) -> dict[str, float]:
         """The entropy of held-out text from the built-in world in bits per byte: a lower bound for every model."""
         data = self.settings.data
         sources = {"valid": data.valid or data.text, "test": data.test or data.text}
         generated = [name for name in HELD_OUT if all(source.partition(":")[0] == "world" for source in sources[name])]
         return {name: _true_bits_per_byte(self.texts[name]) for name in generated}
-
-
-def _document_hashes(split: Split) -> Iterator[int]:
-    """Yield a hash of each document's tokens."""
-    return (hash(split.ids[first:last].tobytes()) for first, last in pairwise(split.starts.tolist()))
 
 
 def _true_bits_per_byte(texts: Sequence[str]) -> float:

@@ -143,7 +143,7 @@ def character_kinds(text: str) -> np.ndarray:
 
 
 def _class(character: str) -> int:
-    """Bits: has another case (1), belongs to a word (2), ends a sentence (4), is passed over (8), is white space (16)."""
+    """Bits: has another case (1), belongs to a word (2), ends a sentence (4), is passed over (8), is blank (16)."""
     is_stop, is_space = character in _STOPS, character.isspace()
     is_passed = not is_stop and (is_space or character in _NEUTRAL)
     is_cased = other_case(character) != character

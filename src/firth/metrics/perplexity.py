@@ -21,7 +21,8 @@ def bits_per_byte(nll: float, size: int) -> float:
 def adaptive_nll(counts: Iterable[int]) -> float:
     """The length in nats of symbols that occur so often, each coded by add-one smoothed frequencies so far."""
     counts = list(counts)
-    return math.lgamma(sum(counts) + len(counts)) - math.lgamma(len(counts)) - sum(math.lgamma(count + 1) for count in counts)
+    each = sum(math.lgamma(count + 1) for count in counts)
+    return math.lgamma(sum(counts) + len(counts)) - math.lgamma(len(counts)) - each
 
 
 @dataclass(frozen=True)

@@ -75,8 +75,8 @@ class Comparison(Table[dict[str, Any]]):
 
 
 def compare_runs(paths: Sequence[str]) -> tuple[list[dict[str, Any]], list[str]]:
-    """One row per run, ranked by bits per byte if all have it on the same text, and warnings about differences that make
-    scores incomparable; perplexities of different vocabularies are left out."""
+    """One row per run, ranked by bits per byte if all have it on the same text, and warnings about differences that
+    make scores incomparable; perplexities of different vocabularies are left out."""
     scores_of = [_test_scores(Run.open(path)) for path in paths]
     signatures: dict[str, list[dict[str, str]]] = {}
     for scores in scores_of:

@@ -266,7 +266,8 @@ class Tokenizer:
     def encode_batch_with_oov(self, texts: Sequence[str]) -> list[OovEncoding]:
         """The token ids and the out-of-vocabulary spans of each text."""
         if self.reversible:
-            return [OovEncoding(ids, b"", 0, text, True) for ids, text in zip(self.encode_batch(texts), texts, strict=True)]
+            encoded = self.encode_batch(texts)
+            return [OovEncoding(ids, b"", 0, text, True) for ids, text in zip(encoded, texts, strict=True)]
         return [self._with_oov(*pair) for pair in zip(texts, self._encode_offsets(texts), strict=True)]
 
     def _with_oov(self, text: str, encoding: tokenizers.Encoding) -> OovEncoding:
