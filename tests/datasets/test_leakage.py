@@ -46,9 +46,13 @@ def test_a_document_made_of_training_lines_overlaps_wherever_it_was_cut():
 
 def test_large_texts_are_sampled_for_near_duplicates_and_compared_whole_for_lines(monkeypatch):
     train = texts(400, 1)
-    monkeypatch.setattr(leakage, "_NEAR_BYTES", 4000)
-    overlap = audit(train, {"test": train})["test"]
-    assert overlap.overlapping == 400 and overlap.every > 1
+    near = [f"{text} more" for text in train]
+    with monkeypatch.context() as patched:
+        patched.setattr(leakage, "_BUDGET", 10**9)
+        assert audit(train, {"test": near})["test"].near == 400
+    monkeypatch.setattr(leakage, "_BUDGET", 20_000)
+    overlap = audit(train, {"test": [*train[:10], *near]})["test"]
+    assert overlap.overlapping - overlap.near == 10 and 0 < overlap.near < 200 and overlap.every > 1
     monkeypatch.setattr(leakage, "_MAX_BYTES", 4000)
     assert audit(train, {"test": train})["test"].texts < 20
 

@@ -69,6 +69,7 @@ def _train_and_report(train: Callable[[], Any], style: str) -> None:
     elif style != "quiet":
         for score in scores:
             value = "n/a" if score["value"] is None else f"{score['value']:.4g}"
+            value += f" ({score['note']})" if "note" in score else ""
             name = f"{parse_signature(score['signature'])['split']} {score['name'].replace('_', ' ')}"
             print(f"{name}: {value}  [{score['signature']}]")
         print(f"run folder: {model.run.path}  ({model.hint}; {model.run.path}/report.html)")

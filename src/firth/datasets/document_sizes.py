@@ -22,7 +22,7 @@ _SORTED = 4_000_000  # hashes sorted at once
 
 @dataclass(frozen=True, eq=False)
 class Repeats:
-    """The documents whose text, up to white space, occurred before."""
+    """The documents whose text, up to white space around it, occurred before."""
 
     documents: np.ndarray  # (repeats,) ascending
     firsts: np.ndarray  # (repeats,) where the text occurred first
@@ -81,8 +81,8 @@ def _blocks(source: Source) -> Iterator[list[str]]:
 
 
 def text_hash(text: str) -> int:
-    """A 64-bit hash of a text, the same for the same words in the same lines and case whatever is blank around them."""
-    return int.from_bytes(blake2b(" ".join(text.split()).encode(), digest_size=8).digest(), "little")
+    """A 64-bit hash of a text, whatever is blank around it."""
+    return int.from_bytes(blake2b(text.strip().encode(), digest_size=8).digest(), "little")
 
 
 def find_repeats(hashes: np.ndarray) -> Repeats:

@@ -1,22 +1,21 @@
 """The leakage audit: which held-out texts are in the training text too, exactly or nearly.
 
-A held-out text overlaps if at least half of its bytes are lines that the training text has (case and white space
-ignored), or if it is a near-duplicate of a training text by MinHash. The lines of all training texts are compared, with
-the first 32 MB of a held-out split. Near-duplicates are searched for among a sample if the text has more than a
-megabyte, since signatures take a good part of the time of tokenising.
+A held-out text overlaps if at least half of it are lines that the training text has (case ignored), or if it is a
+near-duplicate by MinHash of a training text that begins or ends like it. The lines of all training texts are compared,
+with the first 32 MB of a held-out split. MinHash signatures take time: they are computed only of texts with such a
+beginning or end, and of a sample if these are many.
 """
 
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterable, Mapping
-from dataclasses import asdict, dataclass, field
-from hashlib import blake2b
-from typing import Any
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass
+from typing import Any, NamedTuple
 
 import numpy as np
 
-from firth.datasets.near_duplicates import MinHasher, MinHashLSH
+from firth.datasets.near_duplicates import MinHasher, estimate_jaccard
 from firth.runs import atomic_files
 
 FORMAT = 1  # of the cached result
@@ -25,7 +24,10 @@ SIMILARITY = 0.8  # Jaccard, of near-duplicates
 KNOWN = 0.5  # of a text's bytes are in lines of the training text
 SHOWN = 60  # characters of an example
 _HASHES = 64  # of a signature
-_NEAR_BYTES = 1_000_000  # searched for near-duplicates one by one; after each so many, one text of four times fewer
+_END = 24  # characters at the beginning or end that near-duplicates have in common
+_MAX_ALIKE = 4  # held-out texts with the same beginning or end that are compared
+_BUDGET = 200_000  # characters whose signatures are computed one by one; after each so many, a quarter as often
+_OVERHEAD = 500  # characters that take as long as the rest of the work for a text
 _MAX_BYTES = 32_000_000  # of a held-out split; no more of it is read
 
 
@@ -38,7 +40,7 @@ class Overlap:
     bytes: int = 0
     overlapping_bytes: int = 0
     near: int = 0  # of the overlapping texts, near-duplicates only
-    every: int = 1  # training texts per one that was searched for near-duplicates, at the end of the text
+    every: int = 1  # training texts like held-out ones per one that was compared, at the end of the text
     found: tuple[tuple[int, str], ...] = ()  # numbers and beginnings of overlapping texts, the first of them
 
     @property
@@ -53,29 +55,90 @@ class Overlap:
         return {"leak": shown} if self.overlapping else {}
 
 
-@dataclass(eq=False)
-class _HeldOut:
-    """A held-out split while the training text is read."""
+_Place = tuple[str, int]  # a held-out split and the number of a text
 
-    sizes: list[int] = field(default_factory=list)
-    lines: list[dict[bytes, int]] = field(default_factory=list)  # of each text, its bytes by hash
-    beginnings: list[str] = field(default_factory=list)
-    near: np.ndarray = field(default_factory=lambda: np.zeros(0, bool))
-    sampled: list[int] = field(default_factory=list)  # texts in the index
-    index: MinHashLSH = field(default_factory=lambda: MinHashLSH(SIMILARITY, MinHasher(num_hashes=_HASHES)))
+
+class _Text(NamedTuple):
+    """A held-out text while the training text is read."""
+
+    text: str  # normalised
+    size: int  # in bytes, of the original
+    beginning: str  # of the original
 
 
 def audit(train: Iterable[str], held_out: Mapping[str, Iterable[str]], *, shown: int = 1) -> dict[str, Overlap]:
     """The overlap of each held-out split with the training text, and the first texts that overlap."""
-    splits = {name: _read(texts) for name, texts in held_out.items()}
-    wanted = {line for split in splits.values() for lines in split.lines for line in lines}
-    sample, known = _Sample(), set()
-    for text in train:
-        known |= wanted.intersection(_lines(text))
-        if sample.takes(text):
-            for split in splits.values():
-                split.near[split.index.matches(text.split())] = True
-    return {name: _overlap(split, known, sample.every, shown) for name, split in splits.items()}
+    splits = {name: list(_read(texts)) for name, texts in held_out.items()}
+    wanted = {line for texts in splits.values() for each in texts for line in each.text.splitlines()}
+    near, known = _NearDuplicates(splits), set[str]()
+    for text in map(normalise, train):
+        known |= wanted.intersection(text.splitlines())
+        near.compare(text)
+    every = near.sample.every
+    return {name: _overlap(texts, known, near.found_in(name), every, shown) for name, texts in splits.items()}
+
+
+def normalise(text: str) -> str:
+    """The text without the differences that the audit ignores."""
+    return text.lower().strip()
+
+
+def _read(texts: Iterable[str]) -> Iterator[_Text]:
+    size = 0
+    for text in texts:
+        if size > _MAX_BYTES:
+            break
+        yield _Text(normalise(text), length := len(text.encode()), text[: 4 * SHOWN])
+        size += length
+
+
+def _overlap(texts: Sequence[_Text], known: set[str], near: set[int], every: int, shown: int) -> Overlap:
+    exact = {number for number, each in enumerate(texts) if _is_known(each.text, known)}
+    overlapping = sorted(exact | near)
+    size = sum(texts[number].size for number in overlapping)
+    found = tuple((number, " ".join(texts[number].beginning.split())[:SHOWN]) for number in overlapping[:shown])
+    total = sum(each.size for each in texts)
+    return Overlap(len(texts), len(overlapping), total, size, len(near - exact), every, found)
+
+
+def _is_known(text: str, known: set[str]) -> bool:
+    sizes = [(len(line), line in known) for line in text.splitlines() if not line.isspace()]
+    total = sum(size for size, _ in sizes)
+    return total > 0 and sum(size for size, is_known in sizes if is_known) >= KNOWN * total
+
+
+class _NearDuplicates:
+    """The held-out texts, compared with one training text after the other that begins or ends like one of them."""
+
+    def __init__(self, splits: Mapping[str, Sequence[_Text]]) -> None:
+        self.sample, self._splits, self._hasher = _Sample(), splits, MinHasher(num_hashes=_HASHES)
+        self._alike: dict[str, list[_Place]] = {}  # by beginning or end
+        self._signatures: dict[_Place, np.ndarray] = {}  # of those that have been compared
+        self._found: set[_Place] = set()
+        for name, texts in splits.items():
+            for number, each in enumerate(texts):
+                for end in (each.text[:_END], each.text[-_END:]) if each.text else ():
+                    if len(alike := self._alike.setdefault(end, [])) < _MAX_ALIKE:
+                        alike.append((name, number))
+
+    def compare(self, text: str) -> None:
+        """Remember the held-out texts that are near-duplicates of this one."""
+        alike = self._alike.get(text[:_END], []) + self._alike.get(text[-_END:], [])
+        if alike and self.sample.takes(text):
+            signature = self._hasher.signature(text.split())
+            self._found.update(
+                each for each in alike if estimate_jaccard(signature, self._signature(each)) >= SIMILARITY
+            )
+
+    def _signature(self, place: _Place) -> np.ndarray:
+        if place not in self._signatures:
+            name, number = place
+            self._signatures[place] = self._hasher.signature(self._splits[name][number].text.split())
+        return self._signatures[place]
+
+    def found_in(self, name: str) -> set[int]:
+        """The numbers of the near-duplicates in a split."""
+        return {number for split, number in self._found if split == name}
 
 
 @dataclass
@@ -84,57 +147,17 @@ class _Sample:
 
     every: int = 1
     number: int = -1
-    bytes: int = 0
+    cost: int = 0
 
     def takes(self, text: str) -> bool:
         """Whether the next text is in the sample."""
         self.number += 1
-        if self.number % self.every or text.isspace() or not text:
+        if self.number % self.every:
             return False
-        self.bytes += len(text)
-        if self.bytes >= _NEAR_BYTES:
-            self.bytes, self.every = 0, 4 * self.every
+        self.cost += _OVERHEAD + len(text)
+        if self.cost >= _BUDGET:
+            self.cost, self.every = 0, 4 * self.every
         return True
-
-
-def _read(texts: Iterable[str]) -> _HeldOut:
-    split, sample, size = _HeldOut(), _Sample(), 0
-    for number, text in enumerate(texts):
-        if (size := size + len(text)) > _MAX_BYTES and number:
-            break
-        split.sizes.append(len(text.encode()))
-        split.lines.append(_lines(text))
-        split.beginnings.append(text[: 4 * SHOWN])
-        if sample.takes(text):
-            split.index.insert(text.split())
-            split.sampled.append(number)
-    split.near = np.zeros(len(split.sampled), bool)
-    return split
-
-
-def normalise(text: str) -> str:
-    """The text without the differences that the audit ignores."""
-    return " ".join(text.casefold().split())
-
-
-def _lines(text: str) -> dict[bytes, int]:
-    """The hashes of a text's lines that are not blank, case and white space ignored, and the bytes of each."""
-    lines = (" ".join(line.split()).encode() for line in text.casefold().splitlines())
-    return {blake2b(line, digest_size=8).digest(): len(line) for line in lines if line}
-
-
-def _overlap(split: _HeldOut, known: set[bytes], every: int, shown: int) -> Overlap:
-    exact = {number for number, lines in enumerate(split.lines) if _is_known(lines, known)}
-    near = {split.sampled[place] for place in np.flatnonzero(split.near)} - exact
-    overlapping = sorted(exact | near)
-    size = sum(split.sizes[number] for number in overlapping)
-    found = tuple((number, " ".join(split.beginnings[number].split())[:SHOWN]) for number in overlapping[:shown])
-    return Overlap(len(split.sizes), len(overlapping), sum(split.sizes), size, len(near), every, found)
-
-
-def _is_known(lines: Mapping[bytes, int], known: set[bytes]) -> bool:
-    size = sum(lines.values())
-    return size > 0 and sum(lines[line] for line in lines.keys() & known) >= KNOWN * size
 
 
 # --- what is said ---------------------------------------------------------------------------------------------------

@@ -78,50 +78,31 @@ class MinHashLSH:
         signature = self._hasher.signature(words)
         if self._is_near_duplicate(signature):
             return False
-        self._insert(signature)
-        return True
-
-    def insert(self, words: Sequence[str]) -> None:
-        """Add a document to the index, whatever is in it."""
-        self._insert(self._hasher.signature(words))
-
-    def matches(self, words: Sequence[str]) -> Array:
-        """The numbers of the documents, as they were added, that are near-duplicates of this one."""
-        signature = self._hasher.signature(words)
-        buffered = np.arange(self._indexed_count, self.count, dtype=np.uint64)
-        numbers = np.concatenate([self._candidates(signature), buffered])
-        return numbers[self._similar(self._signatures[numbers], signature)]
-
-    def _insert(self, signature: Array) -> None:
         if self.count == len(self._signatures):
             self._signatures = np.concatenate([self._signatures, np.zeros_like(self._signatures)])
         self._signatures[self.count] = signature
         self.count += 1
         if self.count - self._indexed_count >= BUFFER:
             self._flush_buffer()
+        return True
 
     def _is_near_duplicate(self, signature: Array) -> bool:
         """Compares with the buffered documents, and with the indexed ones that share a band, each once."""
         buffered = self._signatures[self._indexed_count : self.count]
-        return self._any_similar(buffered, signature) or self._any_similar(
-            self._signatures[self._candidates(signature)], signature
-        )
+        return self._any_similar(buffered, signature) or self._any_similar(self._candidates(signature), signature)
 
     def _any_similar(self, signatures: Array, signature: Array) -> bool:
-        return bool(self._similar(signatures, signature).any())
-
-    def _similar(self, signatures: Array, signature: Array) -> Array:
-        return np.count_nonzero(signatures == signature, axis=1) >= self._min_equal
+        return bool((np.count_nonzero(signatures == signature, axis=1) >= self._min_equal).any())
 
     def _candidates(self, signature: Array) -> Array:
-        """(candidates,) the indexed documents that share a band with this one."""
+        """(candidates, hashes) the signatures that share a band with this one."""
         low = self._band_keys(signature[None])
         bounds = np.concatenate([low, low | _DOCUMENT])  # no document has the last number
         matches: list[Array] = []
         for table in self._tables:
             starts, ends = table.searchsorted(bounds)
             matches += [table[starts[band] : ends[band]] for band in np.flatnonzero(ends > starts)]
-        return np.unique(np.concatenate([np.zeros(0, np.uint64), *matches]) & _DOCUMENT)
+        return self._signatures[np.unique(np.concatenate(matches) & _DOCUMENT)] if matches else self._signatures[:0]
 
     def _band_keys(self, signatures: Array) -> Array:
         """(documents, bands) a 32-bit hash of each band, in the upper half."""

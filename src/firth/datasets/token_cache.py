@@ -65,15 +65,15 @@ class Tally:
 
     def lost(self, encoding_errors: str) -> list[str]:
         """What the tokenizer loses, in words."""
-        operations = np.sum(np.reshape(self.edits, edit_code.SHAPE), 0) if self.lossy else [0] * 4
+        operations = np.sum(np.reshape(self.edits, edit_code.SHAPE), 0) if self.lossy else np.zeros(4, int)
         unknown = 100 * self.unknown_count / self.tokens
         causes = {
             f"unknown words {unknown:.2g}%": self.unknown_count,
-            "case": operations[edit_code.CASE],
+            "case": operations[edit_code.CASE] * 100 > sum(operations[edit_code.CASE :]),  # not one by chance
             "white space or characters": operations[edit_code.DELETE] + operations[edit_code.INSERT],
             "invalid bytes": self.replaced if encoding_errors == "replace" else 0,
         }
-        return [cause for cause, count in causes.items() if count]
+        return [cause for cause, is_lost in causes.items() if is_lost]
 
 
 @dataclass(frozen=True, eq=False)

@@ -169,6 +169,7 @@ class Run:
                 {
                     "name": rename.get(score["name"], score["name"]),
                     **{key: score[key] for key in ("value", "signature")},
+                    **({"note": score["note"]} if "note" in score else {}),
                 }
                 for score in scores
             ]
