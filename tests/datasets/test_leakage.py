@@ -23,7 +23,7 @@ def test_what_is_in_both_is_found():
     held_out = [*other, train[7].upper(), f"  {train[3]}\n"]
     overlap = audit(train, {"test": held_out}, shown=5)["test"]
     assert (overlap.texts, overlap.overlapping, overlap.near) == (22, 2, 0)
-    assert [number for number, _ in overlap.found] == [20, 21] and overlap.found[0][1] == train[7].upper()[:60]
+    assert [number for number, _ in overlap.examples] == [20, 21] and overlap.examples[0][1] == train[7].upper()[:60]
     size = sum(map(len, held_out))
     assert overlap.fraction == pytest.approx((size - sum(map(len, other))) / size)
     assert overlap.signed == {"leak": f"{overlap.fraction:.1%}"} and not audit(train, {"test": other})["test"].signed
@@ -59,9 +59,9 @@ def test_large_texts_are_sampled_for_near_duplicates_and_compared_whole_for_line
 
 def test_it_is_said_and_warned_of_above_a_threshold():
     said = []
-    report({"valid": Overlap(100, 1, 1000, 5, found=((3, "a b"),))}, said.append)
+    report({"valid": Overlap(100, 1, 1000, 5, examples=((3, "a b"),))}, said.append)
     assert said == ["also in train: 0.5% of valid"]
-    report({"test": Overlap(100, 30, 1000, 400, 10, found=((3, "a b"),))}, said.append)
+    report({"test": Overlap(100, 30, 1000, 400, 10, examples=((3, "a b"),))}, said.append)
     assert said[1] == "also in train: 40.0% of test"
     assert said[2] == (
         'warning: 30 of 100 test documents are in the training text too, 10 of them nearly (such as "a b"), so scores '
@@ -70,7 +70,7 @@ def test_it_is_said_and_warned_of_above_a_threshold():
 
 
 def test_a_cached_audit_is_read_back_and_refused_if_changed():
-    overlaps = {"test": Overlap(100, 30, 1000, 400, 10, found=((3, "a b"),))}
+    overlaps = {"test": Overlap(100, 30, 1000, 400, 10, examples=((3, "a b"),))}
     values = to_json(overlaps)
     assert from_json(values) == overlaps
     values["overlaps"]["test"]["overlapping"] = 0

@@ -171,15 +171,15 @@ def _text_leakage(source: str, train: str, encoding: str, max_problems: int) -> 
     return checks.check_leakage(*both, train, max_problems)
 
 
-def _print_leakage(overlap: Overlap, found: list[Problem], source: str, train: str, as_json: bool) -> None:
+def _print_leakage(overlap: Overlap, warnings: list[Problem], source: str, train: str, as_json: bool) -> None:
     if as_json:
         counts = {"texts": overlap.texts, "overlapping": overlap.overlapping, "near": overlap.near}
-        problems = [vars(problem) for problem in found]
+        problems = [vars(problem) for problem in warnings]
         print_json({"file": source, "train": train, **counts, "fraction": overlap.fraction, "problems": problems})
         return
-    for problem in found:
+    for problem in warnings:
         print(f"warning: {problem}")
-    if overlap.overlapping > len(found):
+    if overlap.overlapping > len(warnings):
         print("…; --max-problems prints more of them")
     near = f", {overlap.near:,} of them nearly" if overlap.near else ""
     share = f"{overlap.overlapping:,} of {overlap.texts:,} texts ({overlap.fraction:.1%} of the bytes)"

@@ -95,7 +95,7 @@ class ByteSplits:
     def assign(self) -> Iterator[np.ndarray]:
         """The splits of the documents, a block at a time (uint8); CUT for those that are cut."""
         owed = np.zeros(2)  # bytes that the blocks so far should have given to validation and test, and have not
-        found = np.zeros(len(self._groups.firsts), np.uint8)  # the splits of repeated documents
+        group_splits = np.zeros(len(self._groups.firsts), np.uint8)  # the splits of repeated documents
         needed = not self.large
         for block, sizes in self._blocks():
             splits = np.where(sizes > self.max_whole, CUT, TRAIN).astype(np.uint8)
@@ -112,7 +112,7 @@ class ByteSplits:
             splits[order[:valid]] = VALID
             splits[order[len(order) - test :]] = TEST
             owed -= [counted[small][splits[small] == split].sum() for split in (VALID, TEST)]
-            self._groups.follow(block * BLOCK, splits, found)
+            self._groups.follow(block * BLOCK, splits, group_splits)
             yield splits
 
     def _counts(self, sizes: np.ndarray, owed: np.ndarray, coins: list[float], needed: bool) -> tuple[int, int]:
@@ -216,13 +216,13 @@ class Groups:
         is_drawn[self.repeats.documents[self._within(self.repeats.documents, start, len(sizes))] - start] = False
         return counted, is_drawn
 
-    def follow(self, start: int, splits: np.ndarray, found: np.ndarray) -> None:
-        """Remember the splits of the block's first copies in `found`, and give them to its repeats."""
+    def follow(self, start: int, splits: np.ndarray, group_splits: np.ndarray) -> None:
+        """Remember the splits of the block's first copies in `group_splits`, and give them to its repeats."""
         groups = self._within(self.firsts, start, len(splits))
-        found[groups] = splits[self.firsts[groups] - start]
+        group_splits[groups] = splits[self.firsts[groups] - start]
         repeats = self._within(self.repeats.documents, start, len(splits))
         group = np.searchsorted(self.firsts, self.repeats.firsts[repeats])
-        splits[self.repeats.documents[repeats] - start] = found[group]
+        splits[self.repeats.documents[repeats] - start] = group_splits[group]
 
     @staticmethod
     def _within(places: np.ndarray, start: int, count: int) -> slice:

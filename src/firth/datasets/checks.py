@@ -118,7 +118,10 @@ def compare(train: Report, other: Report) -> list[Problem]:
 
 
 def read_examples(
-    path: str | Path | Sequence[str | Path], task: str, format_: Format | None = None, columns: Mapping[str, str] | None = None
+    path: str | Path | Sequence[str | Path],
+    task: str,
+    format_: Format | None = None,
+    columns: Mapping[str, str] | None = None,
 ) -> Iterator[tuple[str, str]]:
     """Where each example of a task stands in a file, and its texts; those with faults are left out."""
     format_, convert = format_ or guess(path), Converter(task, columns)
@@ -148,7 +151,7 @@ def check_leakage(
             yield text
 
     overlap = audit((text for _, text in train), {"": texts()}, shown=max_problems)[""]
-    warnings = [Problem(places[at], f'also in {name}: "{text}"', warning=True) for at, text in overlap.found]
+    warnings = [Problem(places[at], f'also in {name}: "{text}"', warning=True) for at, text in overlap.examples]
     return overlap, warnings
 
 

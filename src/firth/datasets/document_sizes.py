@@ -88,8 +88,8 @@ def text_hash(text: str) -> int:
 def find_repeats(hashes: np.ndarray) -> Repeats:
     """The documents whose hash occurs before, found in bounded parts: hashes are divided by their remainder."""
     parts = -(-len(hashes) // _SORTED)
-    found = [_repeats_in(hashes, part, parts) for part in range(parts)]
-    documents, firsts = (np.concatenate([np.zeros(0, np.int64), *(pair[side] for pair in found)]) for side in (0, 1))
+    pairs = [_repeats_in(hashes, part, parts) for part in range(parts)]
+    documents, firsts = (np.concatenate([np.zeros(0, np.int64), *(pair[side] for pair in pairs)]) for side in (0, 1))
     order = np.argsort(documents, kind="stable")
     return Repeats(documents[order], firsts[order])
 

@@ -41,7 +41,7 @@ class Overlap:
     overlapping_bytes: int = 0
     near: int = 0  # of the overlapping texts, near-duplicates only
     every: int = 1  # training texts like held-out ones per one that was compared, at the end of the text
-    found: tuple[tuple[int, str], ...] = ()  # numbers and beginnings of overlapping texts, the first of them
+    examples: tuple[tuple[int, str], ...] = ()  # numbers and beginnings of overlapping texts, the first of them
 
     @property
     def fraction(self) -> float:
@@ -96,9 +96,9 @@ def _overlap(texts: Sequence[_Text], known: set[str], near: set[int], every: int
     exact = {number for number, each in enumerate(texts) if _is_known(each.text, known)}
     overlapping = sorted(exact | near)
     size = sum(texts[number].size for number in overlapping)
-    found = tuple((number, " ".join(texts[number].beginning.split())[:SHOWN]) for number in overlapping[:shown])
+    examples = tuple((number, " ".join(texts[number].beginning.split())[:SHOWN]) for number in overlapping[:shown])
     total = sum(each.size for each in texts)
-    return Overlap(len(texts), len(overlapping), total, size, len(near - exact), every, found)
+    return Overlap(len(texts), len(overlapping), total, size, len(near - exact), every, examples)
 
 
 def _is_known(text: str, known: set[str]) -> bool:
@@ -178,7 +178,7 @@ def describe(name: str, overlap: Overlap, unit: str) -> str:
     count = f"{overlap.overlapping:,} of {overlap.texts:,} {name} {unit} are in the training text too"
     sample = " (in a sample)" if overlap.every > 1 else ""
     near = f", {overlap.near:,} of them nearly{sample}" if overlap.near else ""
-    example = f' (such as "{overlap.found[0][1]}")' if overlap.found else ""
+    example = f' (such as "{overlap.examples[0][1]}")' if overlap.examples else ""
     return f"{count}{near}{example}, so scores on them are too good; take them out of one or the other"
 
 
@@ -192,8 +192,8 @@ def from_json(content: Mapping[str, Any]) -> dict[str, Overlap]:
     """The inverse of `to_json`; ValueError if the values are not those of the digest."""
     if _digest(content["overlaps"]) != content["sha256"]:
         raise ValueError("damaged")
-    found = {name: tuple(map(tuple, values["found"])) for name, values in content["overlaps"].items()}
-    return {name: Overlap(**{**values, "found": found[name]}) for name, values in content["overlaps"].items()}
+    examples = {name: tuple(map(tuple, values["examples"])) for name, values in content["overlaps"].items()}
+    return {name: Overlap(**{**values, "examples": examples[name]}) for name, values in content["overlaps"].items()}
 
 
 def _digest(values: Mapping[str, Any]) -> str:

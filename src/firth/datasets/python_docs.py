@@ -41,12 +41,12 @@ def documents() -> tuple[str, ...]:
     """All documents: topics by name, then docstrings by file and position, each paragraph once."""
     texts = (*_topics(), *_docstrings(Path(sysconfig.get_paths()["stdlib"])))
     seen: set[str] = set()
-    found = []
+    result = []
     for text in texts:
         new = [paragraph for paragraph in prose(clean(text)) if paragraph not in seen]
         seen.update(new)
-        found.append("\n\n".join(dict.fromkeys(new)))
-    return tuple(filter(None, found))
+        result.append("\n\n".join(dict.fromkeys(new)))
+    return tuple(filter(None, result))
 
 
 def clean(text: str) -> str:

@@ -145,9 +145,9 @@ def _open(path: Path, name: str, key: str, vocab_size: int) -> Split:
     values = json.loads(content)
     tally = Tally(**{k: tuple(v) if isinstance(v, list) else v for k, v in values["tally"].items()})
     dtype, digests = np.dtype(_TYPES[values["dtype"]]), values["sha256"]
-    found = {"tally": _tally_digest(tally), STARTS: atomic_files.digest_file(path / STARTS)}
-    found[IDS], largest = _digest_and_largest(path / IDS, dtype)
-    if wrong := [part for part in found if digests.get(part) != found[part]]:
+    measured = {"tally": _tally_digest(tally), STARTS: atomic_files.digest_file(path / STARTS)}
+    measured[IDS], largest = _digest_and_largest(path / IDS, dtype)
+    if wrong := [part for part in measured if digests.get(part) != measured[part]]:
         raise ValueError(f"{wrong[0]} has changed since it was written")
     if largest >= vocab_size:
         raise ValueError(f"token {largest} is not in a vocabulary of {vocab_size}")
@@ -155,7 +155,7 @@ def _open(path: Path, name: str, key: str, vocab_size: int) -> Split:
     starts = np.load(path / STARTS, mmap_mode="r")
     if ids.shape != (tally.tokens,) or starts.shape != (tally.documents + 1,) or starts[-1] != tally.tokens:
         raise ValueError("its files do not belong together")
-    digest = atomic_files.digest(json.dumps([values["dtype"], *sorted(found.items())]).encode())
+    digest = atomic_files.digest(json.dumps([values["dtype"], *sorted(measured.items())]).encode())
     return Split(name, key, ids, starts, tally, digest=digest)
 
 
