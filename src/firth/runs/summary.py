@@ -75,8 +75,8 @@ class Comparison(Table[dict[str, Any]]):
 
 
 def compare_runs(paths: Sequence[str]) -> tuple[list[dict[str, Any]], list[str]]:
-    """One row per run, ranked by bits per byte if all have it on the same text, and warnings about differences that
-    make scores incomparable; perplexities of different vocabularies are left out."""
+    """One row per run, and warnings about differences that make scores incomparable. Perplexities of different
+    vocabularies are left out; such runs are ranked by bits per byte if all have it on the same text."""
     scores_of = [_test_scores(Run.open(path)) for path in paths]
     signatures: dict[str, list[dict[str, str]]] = {}
     for scores in scores_of:
@@ -87,10 +87,10 @@ def compare_runs(paths: Sequence[str]) -> tuple[list[dict[str, Any]], list[str]]
     rows = [_row(path, scores, names) for path, scores in zip(paths, scores_of, strict=True)]
     warnings = [text for part, text in _DIFFERING.items() if any(_differ(part, each) for each in signatures.values())]
     if incomparable:
-        warnings.append("these runs have different vocabularies: their perplexities do not compare and are left out")
-    if len(rows) > 1 and _is_ranked(rows, signatures):
-        rows.sort(key=lambda row: row[_RANKED])
-        warnings.append("ranked by bits per byte, the best first")
+        left_out = "these runs have different vocabularies: their perplexities do not compare and are left out"
+        is_ranked = _is_ranked(rows, signatures)
+        warnings.append(f"{left_out}; ranked by bits per byte, the best first" if is_ranked else left_out)
+        rows = sorted(rows, key=lambda row: row[_RANKED]) if is_ranked else rows
     return rows, warnings
 
 
