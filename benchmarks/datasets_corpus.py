@@ -141,7 +141,7 @@ Add = Callable[[list[str]], bool]  # adds a document; whether it is new, that is
 
 def our_index(threshold: float, hashes: int) -> Add:
     """MinHash with LSH."""
-    from firth.corpus.near_duplicates import MinHasher, MinHashLSH
+    from firth.datasets.near_duplicates import MinHasher, MinHashLSH
 
     return MinHashLSH(threshold, MinHasher(SHINGLE, hashes)).add
 

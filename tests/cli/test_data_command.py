@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from pathlib import Path
 
 import pytest
 
@@ -219,3 +220,22 @@ def test_built_in_sets_can_be_written_and_checked(command, own):
 def test_errors_are_one_line(command, words, message):
     ended = command("data", *words)
     assert ended.code == 2 and message in ended.err and len(ended.err.splitlines()) == 1
+
+
+def test_leakage_is_listed(command):
+    lines = [f"line {number} of the text is about {number * 7919 % 1000} things" for number in range(50)]
+    Path("train.txt").write_text("\n".join(lines[:40]))
+    Path("test.txt").write_text("\n".join(lines[37:]))
+    ended = command("data", "check", "test.txt", "--leakage", "--train", "train.txt")
+    first = f'warning: test.txt, document 1: also in train.txt: "{lines[37]}"'
+    assert ended.code == 0 and ended.out.splitlines()[0] == first
+    assert ended.out.splitlines()[-1].startswith("test.txt: 3 of 13 texts (") and "are in train.txt too" in ended.out
+    Path("train.tsv").write_text("\n".join(f"{line}\tgood" for line in lines[:40]))
+    Path("test.tsv").write_text("\n".join(f"{line}\tbad" for line in lines[37:]))
+    words = ("data", "check", "test.tsv", "--leakage", "--train", "train.tsv", "--task", "classification", "--json")
+    told = json.loads(command(*words, "--set", "columns=text,label").out)
+    assert told["overlapping"] == 3 and [each["where"] for each in told["problems"]] == [
+        f"test.tsv:{number}" for number in (1, 2, 3)
+    ]
+    refused = command("data", "check", "test.txt", "--leakage")
+    assert refused.code == 2 and "give it with --train" in refused.err

@@ -8,12 +8,15 @@ from __future__ import annotations
 
 import json
 import shutil
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
 import firth
 from firth.config.migrations import keep_split, rename_tensors
+from firth.datasets.text_dataset import documents
+from firth.datasets.token_cache import default_cache
 from firth.runs.ladder_folder import LadderFolder
 from firth.runs.run_folder import Run
 from firth.runs.summary import summary
@@ -75,10 +78,27 @@ def test_the_gate_of_an_old_feed_forward_layer_gets_its_name_and_its_factor_too(
 def test_a_stored_text_without_a_way_of_splitting_is_split_by_documents(old):
     run, _ = old
     assert Run.open(run).record.config.data.split_by == "documents"
-    assert keep_split({"data": {"document": "line"}}) == {"data": {"document": "line", "split_by": "documents"}}
+    stored = keep_split({"data": {"document": "line"}})["data"]
+    assert stored == {"document": "line", "split_by": "documents", "group_duplicates": False}
     assert keep_split({"data": {"document": "line", "split_by": "bytes"}})["data"]["split_by"] == "bytes"
     examples = {"data": {"kind": "examples", "text": ["sst2"]}}
     assert keep_split(examples) == examples and keep_split({}) == {}
+    labelled = {"data": {"kind": "examples", "valid_fraction": 0.1}}
+    assert keep_split(labelled)["data"]["group_duplicates"] is False
+
+
+def test_a_stored_run_keeps_duplicates_where_they_were(tmp_path):
+    texts = [f"line {number % 60} is {'very ' * (number % 6)}long" for number in range(300)]
+    firth.train("ngram-lm:tiny", text=texts, out=tmp_path / "run", settings={"data.group_duplicates": False})
+    record = tmp_path / "run" / "config.json"
+    values = json.loads(record.read_text())
+    del values["config"]["data"]["group_duplicates"]
+    record.write_text(json.dumps(values))
+    config = Run.open(tmp_path / "run").record.config
+    splits = documents(config.data, config.seed, default_cache())
+    assert {name: split.key for name, split in splits.items()} == values["data"]["splits"]
+    grouped = documents(replace(config.data, group_duplicates=True), config.seed, default_cache())
+    assert grouped["test"].key != splits["test"].key
 
 
 def test_a_run_of_0_2_is_split_by_documents_and_one_of_today_by_bytes(tmp_path):

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import tempfile
 from collections import Counter
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -10,7 +12,10 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from firth.config.schema import Text
+from firth.datasets import document_sizes
 from firth.datasets.byte_splits import BLOCK, MIN_CUT, ByteSplits, nearest_cut, target_bytes
+from firth.datasets.document_sizes import measure_documents
+from firth.datasets.sources import open_source
 from firth.datasets.text_dataset import documents
 from firth.errors import FirthError
 
@@ -165,14 +170,69 @@ def test_too_little_to_split_is_refused(tmp_path):
 
 
 def test_sizes_are_measured_once(tmp_path, monkeypatch):
-    from firth.datasets import text_dataset
-
     (tmp_path / "text.txt").write_text("one\ntwö\n三三\n")
     config = Text(text=(str(tmp_path / "text.txt"),))
-    source = text_dataset.open_source(config.text, config, tmp_path)
-    assert text_dataset.document_sizes(source, tmp_path).tolist() == [3, 4, 6]
-    monkeypatch.setattr(text_dataset, "_size_blocks", None)
-    assert text_dataset.document_sizes(source, tmp_path).tolist() == [3, 4, 6]
+    source = open_source(config.text, config, tmp_path)
+    assert measure_documents(source, tmp_path).sizes.tolist() == [3, 4, 6]
+    with monkeypatch.context() as patched:
+        patched.setattr(document_sizes, "_measure", None)
+        assert measure_documents(source, tmp_path).sizes.tolist() == [3, 4, 6]
+    (path,), said = (tmp_path / "counts").iterdir(), []
+    content = bytearray(path.read_bytes())
+    content[-1] ^= 1
+    path.write_bytes(content)
+    assert measure_documents(source, tmp_path, said.append).sizes.tolist() == [3, 4, 6] and "damaged" in said[0]
+
+
+@pytest.mark.parametrize("split_by", ["bytes", "documents"])
+@settings(max_examples=40, deadline=None)
+@given(copies=st.lists(st.integers(1, 6), min_size=3, max_size=60), seed=st.integers(0, 99))
+def test_documents_with_the_same_text_are_in_one_split(split_by, copies, seed):
+    distinct = [f"document {number} {'x' * (number * 37 % 90)}" for number in range(len(copies))]
+    texts = [text for text, count in zip(distinct, copies, strict=True) for _ in range(count)]
+    np.random.default_rng(seed).shuffle(texts)
+    with tempfile.TemporaryDirectory() as folder:
+        (path := Path(folder, "text.txt")).write_text("\n".join(texts))
+        splits = split(Path(folder), path, split_by=split_by, document="line")
+        own = split(Path(folder), path, split_by=split_by, document="line", group_duplicates=False)
+    assert Counter(text for part in splits.values() for text in part) == Counter(texts)
+    assert Counter(text for part in own.values() for text in part) == Counter(texts)
+    assert len(splits) == 3 and all(splits.values())
+    assert sum(len(set(part)) for part in splits.values()) == len(copies)  # none is in two
+
+
+def test_repeats_keep_the_fractions_and_common_texts_stay_in_training(tmp_path):
+    texts = [f"line {number} {'y' * (number % 50)}" for number in range(4000)] * 4 + ["boilerplate"] * 3000
+    (tmp_path / "text.txt").write_text("\n".join(texts))
+    splits = split(tmp_path, tmp_path / "text.txt", document="line")
+    total = size(texts)
+    for name in ("valid", "test"):
+        assert size(splits[name]) / total == pytest.approx(0.05, rel=0.05) and "boilerplate" not in splits[name]
+
+
+def test_a_large_text_given_twice_is_cut_in_the_same_places(tmp_path):
+    (tmp_path / "text.txt").write_text(text_of("english", 60_000))
+    path = str(tmp_path / "text.txt")
+    once, twice = (split(tmp_path, names, document="file") for names in ([path], [path, path]))
+    assert {name: len(part) for name, part in twice.items()} == {name: 2 * len(part) for name, part in once.items()}
+    assert not set(twice["test"]) & set(twice["train"]) and size(twice["test"]) == 2 * size(once["test"])
+
+
+def test_fewer_than_three_different_texts_are_split_like_others(tmp_path):
+    (tmp_path / "text.txt").write_text("\n".join(["one two", "three"] * 100))
+    assert [len(part) for part in split(tmp_path, tmp_path / "text.txt", document="line").values()][1:] > [0, 0]
+
+
+@given(st.lists(st.integers(0, 9), max_size=80), st.integers(1, 30))
+def test_repeats_are_found_in_parts(texts, most):
+    hashes, before = np.array([hash((text, "x")) % 2**64 for text in texts], np.uint64), document_sizes._SORTED
+    document_sizes._SORTED = most
+    try:
+        repeats = document_sizes.find_repeats(hashes)
+    finally:
+        document_sizes._SORTED = before
+    wanted = [(at, texts.index(text)) for at, text in enumerate(texts) if text in texts[:at]]
+    assert list(zip(repeats.documents.tolist(), repeats.firsts.tolist(), strict=True)) == wanted
 
 
 @pytest.mark.parametrize(

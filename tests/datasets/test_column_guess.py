@@ -84,6 +84,7 @@ def test_a_file_gives_its_examples_whatever_its_columns(tmp_path_factory, table,
     examples = sorted((each.text, *each.labels) for split in splits.values() for each in split.examples)
     text, label = columns[int(places["text0"]) - 1], columns[int(places["label"]) - 1]
     assert examples == sorted(zip(text, label, strict=True))
+    said = [line for line in said if "columns" in line]
     assert len(said) == 1 and said[0].startswith(f"{path}: columns text=")
     setting = said[0].rpartition("data.columns=")[2]  # what is said can be given back
     again = (
@@ -114,7 +115,7 @@ def test_a_small_file_needs_no_repeated_labels(tmp_path):
     path.write_text("good,the red boat left at noon\nbad,it never came back again\nfair,nobody saw the boat\n")
     said = []
     labelled_dataset.read(LabelledExamples(text=(str(path),)), 1, said.append)
-    assert said == [f"{path}: columns text=2, label=1; to change: --set data.columns=text=2,label=1"]
+    assert said[:1] == [f"{path}: columns text=2, label=1; to change: --set data.columns=text=2,label=1"]
 
 
 def test_a_file_of_the_same_shape_is_read_like_the_first(tmp_path):

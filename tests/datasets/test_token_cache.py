@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import os
-import shutil
 import subprocess
 import sys
 import tempfile
@@ -227,26 +226,64 @@ def rewrite(**changes: object):
     return lambda path: path.write_text(json.dumps({**json.loads(path.read_text()), **changes}))
 
 
+def change(path: Path) -> None:
+    """One bit in the middle."""
+    content = bytearray(path.read_bytes())
+    content[len(content) // 2] ^= 1
+    path.write_bytes(content)
+
+
+def multiply_bytes(path: Path) -> None:
+    values = json.loads(path.read_text())
+    values["tally"]["bytes"] *= 10
+    path.write_text(json.dumps(values))
+
+
 @pytest.mark.parametrize(
     ("name", "damage"),
     [
-        ("ids.bin", cut), ("ids.bin", empty), ("ids.bin", lengthen), ("ids.bin", os.remove),
-        ("starts.npy", cut), ("starts.npy", empty), ("starts.npy", os.remove),
+        ("ids.bin", cut), ("ids.bin", empty), ("ids.bin", lengthen), ("ids.bin", os.remove), ("ids.bin", change),
+        ("starts.npy", cut), ("starts.npy", empty), ("starts.npy", os.remove), ("starts.npy", change),
         ("tally.json", cut), ("tally.json", empty), ("tally.json", rewrite(tally=[1])),
         ("tally.json", rewrite(dtype="object")), ("tally.json", rewrite(dtype="uint32")),
+        ("tally.json", multiply_bytes), ("tally.json", rewrite(sha256={})),
     ],
 )  # fmt: skip
-def test_a_damaged_cache_is_refused_with_its_folder_and_the_way_out(tmp_path, name, damage):
-    split = tokenise_split(tmp_path, "train", "key", DOCUMENTS, TOKENIZERS[0], account=False)
-    (folder,), wanted = (tmp_path / "tokens").iterdir(), split.ids.tolist()
-    del split  # a map of a file that was cut must not be read
+def test_a_damaged_cache_is_rebuilt_with_a_note(tmp_path, name, damage):
+    wanted, said = tokenise_split(tmp_path, "train", "key", DOCUMENTS, TOKENIZERS[0], account=False), []
+    ids, digest, tally = wanted.ids.tolist(), wanted.digest, wanted.tally
+    (folder,) = (tmp_path / "tokens").iterdir()
+    del wanted  # a map of a file that was cut must not be read
     damage(folder / name)
-    with pytest.raises(FirthError) as caught:
-        tokenise_split(tmp_path, "train", "key", DOCUMENTS, TOKENIZERS[0], account=False)
-    line = str(caught.value)
-    assert line.startswith(f"{folder}: damaged token cache (") and line.endswith("; delete this folder; it is rebuilt")
-    shutil.rmtree(folder)
-    assert tokenise_split(tmp_path, "train", "key", DOCUMENTS, TOKENIZERS[0], account=False).ids.tolist() == wanted
+    again = tokenise_split(tmp_path, "train", "key", DOCUMENTS, TOKENIZERS[0], account=False, say=said.append)
+    assert len(said) == 1 and said[0].startswith("note: damaged token cache (") and said[0].endswith("it is rebuilt")
+    assert (again.ids.tolist(), again.digest, again.tally) == (ids, digest, tally)
+    assert [path.name for path in (tmp_path / "tokens").iterdir()] == [folder.name]
+
+
+def test_tokens_beyond_the_vocabulary_are_refused(tmp_path):
+    """Even where the digests have been made to fit."""
+    tokenizer = TOKENIZERS[0]
+    ids = tokenise_split(tmp_path, "train", "key", DOCUMENTS, tokenizer, account=False).ids.tolist()
+    (folder,) = (tmp_path / "tokens").iterdir()
+    np.array([tokenizer.vocab_size, *ids[1:]], np.uint16).tofile(folder / "ids.bin")
+    digests = json.loads((folder / "tally.json").read_text())["sha256"]
+    rewrite(sha256=digests | {"ids.bin": atomic_files.digest_file(folder / "ids.bin")})(folder / "tally.json")
+    said = []
+    again = tokenise_split(tmp_path, "train", "key", DOCUMENTS, tokenizer, account=False, say=said.append)
+    assert again.ids.tolist() == ids and f"token {tokenizer.vocab_size} is not in a vocabulary" in said[0]
+
+
+def test_other_tokens_or_another_tally_are_another_digest(tmp_path):
+    """What makes a cache consistent again after a change cannot make its digest the same: scores are signed by it."""
+    tokenizer = TOKENIZERS[0]
+    first = tokenise_split(tmp_path, "train", "key", DOCUMENTS, tokenizer, account=False)
+    (folder,), ids = (tmp_path / "tokens").iterdir(), first.ids.tolist()
+    np.array([*reversed(ids)], np.uint16).tofile(folder / "ids.bin")
+    digests = json.loads((folder / "tally.json").read_text())["sha256"]
+    rewrite(sha256=digests | {"ids.bin": atomic_files.digest_file(folder / "ids.bin")})(folder / "tally.json")
+    changed = tokenise_split(tmp_path, "train", "key", DOCUMENTS, tokenizer, account=False)
+    assert changed.ids.tolist() == ids[::-1] and changed.digest != first.digest and changed.key == first.key
 
 
 def test_the_rest_of_a_broken_cache_is_made_anew(tmp_path):

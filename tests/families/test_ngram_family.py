@@ -6,6 +6,7 @@ import os
 import subprocess
 import sys
 from itertools import pairwise
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -18,7 +19,7 @@ from firth.errors import FirthError
 from firth.ngram import counts as counting
 from firth.pipelines.ngram_lm import sample_texts
 from firth.runs.progress import Quiet
-from firth.runs.summary import summary
+from firth.runs.summary import compare_runs, summary
 from firth.types import Batch, Tokens
 
 DOCUMENTS = [f"{a} and {b} are {'friends' if (a + b) % 2 else 'strangers'}" for a in range(12) for b in range(12)]
@@ -130,6 +131,22 @@ def test_no_model_beats_the_world_itself(tmp_path, tokenizer, order):
     true = -sum(map(world.log_probability, unseen)) / math.log(2) / sum(len(text.encode()) for text in unseen)
     value = model.bits_per_byte(unseen)
     assert true < value < 2 * true
+
+
+def test_unknown_words_do_not_make_a_model_better(tmp_path):
+    """The fewer words are known, the lower the perplexity; bits per byte charge what is unknown, and rise."""
+    text = list(World(seed=3).documents(600))
+    scores = []
+    for min_count in (1, 5, 50, 10_000):
+        settings = {"tokenizer.model": "word", "tokenizer.min_count": min_count, "tokenizer.lowercase": "yes"}
+        model = trained(tmp_path / str(min_count), text, settings=settings)
+        scores.append([score.value for score in model.evaluate()])
+    perplexities, bits = zip(*scores, strict=True)
+    assert perplexities[0] > perplexities[-2] > perplexities[-1]
+    assert all(second > first for first, second in pairwise(bits))
+    rows, notes = compare_runs([str(tmp_path / str(count)) for count in (50, 5, 1)])
+    assert [Path(row["run"]).name for row in rows] == ["1", "5", "50"] and "test perplexity" not in rows[0]
+    assert any("perplexities do not compare" in note for note in notes) and "ranked by bits per byte" in notes[-1]
 
 
 def test_the_log_and_the_scores_agree(tmp_path):

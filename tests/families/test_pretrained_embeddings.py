@@ -20,7 +20,8 @@ def train(tmp_path, **more):
     words = ["cat", "dog", "sat"]
     vectors = np.arange(24, dtype=np.float32).reshape(3, 8) + 1
     WordVectors(words, vectors).save(tmp_path / "v.txt")
-    settings = {"input.frozen": True, "data.document": "line", **more.pop("settings", {})}
+    settings = {"input.frozen": True, "data.document": "line", "data.group_duplicates": False}
+    settings |= more.pop("settings", {})
     model = firth.train(
         "lstm-lm:tiny", text=TEXT, out=tmp_path / "run", budget="2 steps", tokenizer="word", vocab_size=50,
         pretrained_vectors=tmp_path / "v.txt", settings=settings, **{"width": 8, **more},

@@ -201,10 +201,11 @@ def test_documents_from_python_and_a_lossy_tokenizer(tmp_path):
     result = firth.run_ladder(
         documents, out=tmp_path / "out", rungs=["1-gram", "3-gram"], tokenizer="word", lowercase="yes"
     )
-    assert result.metric == "bits per token" and "per token" in result.notes[0]
+    assert result.metric == "bits per byte" and "of every rung are for what the tokenizer loses" in result.notes[0]
+    assert "case" in result.notes[0]
     assert [row.rung for row in result.rows] == ["1-gram", "3-gram"] and not result.floors
-    for row in result.rows:
-        assert 2**row.bits.value == pytest.approx(row.perplexity, rel=1e-5)
+    for row, rung in zip(result.rows, ("1-gram", "3-gram"), strict=True):
+        assert row.bits.value == pytest.approx(firth.load(tmp_path / "out" / "rungs" / rung).bits_per_byte(), rel=1e-5)
 
 
 def test_few_documents_are_noted(tmp_path):

@@ -8,7 +8,7 @@ from firth.ladder.results_table import build_table
 
 
 def context(true_entropy=None):
-    return AdviceContext("bits per byte", true_entropy, 2000, lambda rung: f"firth train {rung}")
+    return AdviceContext(true_entropy, 2000, lambda rung: f"firth train {rung}")
 
 
 def advice_for(rows, results, true_entropy=None):

@@ -40,7 +40,7 @@ def test_nothing_is_lost_in_units(lengths, seed):
     starts, rng = starts_of(lengths), np.random.default_rng(seed)
     boundaries, surprisals = unit_boundaries(starts), rng.random(starts[-1]).astype(np.float32)
     sizes = shared_data._bytes_between(boundaries, starts, rng.integers(1, 900, len(lengths)))
-    units = HeldOutUnits(boundaries, sizes, oov_nats=7.0)
+    units = HeldOutUnits(boundaries, sizes, lost_nats=7.0)
     assert (sizes > 0).all() and units.sum_by_unit(surprisals).sum() == pytest.approx(
         surprisals.sum(dtype=np.float64) + 7.0
     )

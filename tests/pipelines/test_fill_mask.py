@@ -23,6 +23,7 @@ def bert(tmp_path_factory):
 
 def test_next_sentence_prediction_is_learned_and_scored(tmp_path):
     settings = SETTINGS | {"train.budget": "300 steps", "tokenizer.model": "word", "backbone.dropout": 0.0}
+    settings |= {"data.group_duplicates": False}  # eight different documents, which every split should have
     model = firth.train("bert:tiny", text=DOCUMENTS, out=tmp_path / "run", settings=settings)
     scores = {score.name: score.value for score in model.evaluate()}
     assert scores["next_sentence_accuracy"] > 0.85  # another document may repeat the same word: 1 of 16 pairs

@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from firth.datasets.checks import Problem, Report
+    from firth.datasets.leakage import Overlap
     from firth.datasets.sets import Dataset
 
 app = typer.Typer(help="List, check and convert data sets.", add_completion=False, rich_markup_mode=None)
@@ -118,6 +119,9 @@ def check(
     split: SPLIT = "",
     encoding: ENCODING = "",
     train: Annotated[Path | None, typer.Option(help="The training file, to compare the labels.")] = None,
+    leakage: Annotated[
+        bool, typer.Option("--leakage", help="List the texts that are in the training file too, also nearly.")
+    ] = False,
     max_problems: Annotated[int, typer.Option(min=1, help="Problems to print at most.")] = 20,
     data: DATA = None,
     as_json: JSON = False,
@@ -125,6 +129,11 @@ def check(
     """Check a file as data for a task; exit code 2 if there are errors."""
     from firth.datasets import checks, table_columns
 
+    if leakage and train is None:
+        raise FirthError("no training file to compare with", where="--leakage", do="give it with --train")
+    if leakage and not task and data_arguments.is_file(source):
+        _print_leakage(*_text_leakage(source, str(train), encoding, max_problems), source, str(train), as_json)
+        return
     chosen = data_arguments.find(source, split, format_name, settings, encoding, data)
     task, columns = task or chosen.task, {**chosen.columns, **data_arguments.parse_columns(column)}
     if not task:
@@ -133,6 +142,11 @@ def check(
     if not columns and not chosen.task:
         form, guessed = table_columns.guess_table(form, chosen.paths, task)
         columns = guessed
+    if leakage:
+        paths = data_arguments.open_paths(str(train), encoding)
+        both = (checks.read_examples(each, task, form, columns) for each in (paths, chosen.paths))
+        _print_leakage(*checks.check_leakage(*both, str(train), max_problems), source, str(train), as_json)
+        return
     report = checks.check(chosen.paths, task, form, columns, max_problems)
     problems, faults = list(report.problems), list(report.faults)
     if train:
@@ -142,6 +156,34 @@ def check(
     _print_report(report, problems, as_json, guessed)
     if faults:
         raise typer.Exit(2)
+
+
+def _text_leakage(source: str, train: str, encoding: str, max_problems: int) -> tuple[Overlap, list[Problem]]:
+    """The documents of a plain text that are in the training text too."""
+    from firth.config.schema import Text
+    from firth.datasets import checks
+    from firth.datasets.sources import open_source
+    from firth.datasets.token_cache import default_cache
+
+    config = Text(encoding=encoding or Text.encoding)
+    texts = (open_source(name.split(","), config, default_cache() / "spool") for name in (train, source))
+    both = (checks.read_documents(text, name) for text, name in zip(texts, (train, source), strict=True))
+    return checks.check_leakage(*both, train, max_problems)
+
+
+def _print_leakage(overlap: Overlap, warnings: list[Problem], source: str, train: str, as_json: bool) -> None:
+    if as_json:
+        counts = {"texts": overlap.texts, "overlapping": overlap.overlapping, "near": overlap.near}
+        problems = [vars(problem) for problem in warnings]
+        print_json({"file": source, "train": train, **counts, "fraction": overlap.fraction, "problems": problems})
+        return
+    for problem in warnings:
+        print(f"warning: {problem}")
+    if overlap.overlapping > len(warnings):
+        print("…; --max-problems prints more of them")
+    near = f", {overlap.near:,} of them nearly" if overlap.near else ""
+    share = f"{overlap.overlapping:,} of {overlap.texts:,} texts ({overlap.fraction:.1%} of the bytes)"
+    print(f"{source}: {share} are in {train} too{near}")
 
 
 def _print_report(report: Report, problems: list[Problem], as_json: bool, guessed: Mapping[str, str]) -> None:

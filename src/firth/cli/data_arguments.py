@@ -78,7 +78,7 @@ def find(
     """The file or data set of this name; options that do not apply to it are refused."""
     from firth.datasets import sets
 
-    if _is_file(source):
+    if is_file(source):
         if split:
             raise FirthError("a file has no splits", where=source, do="leave --split out, or give a data set")
         paths = open_paths(source, encoding)
@@ -90,7 +90,7 @@ def find(
     return SetInput(dataset, split or next(iter(dataset.splits)))
 
 
-def _is_file(source: str) -> bool:
+def is_file(source: str) -> bool:
     """Whether this is a file, and not the name of a data set; an error if it is neither."""
     from difflib import get_close_matches
 

@@ -48,9 +48,7 @@ def evaluate(
     if as_json:
         print_json(scores)
         return
-    is_lossy = all(score["value"] is not None for score in scores if score["name"] == "perplexity")
-    reason = "the tokenizer loses text" if is_lossy else "its scores are not probabilities"
-    for line in format_scores(scores, verbose, reason):
+    for line in format_scores(scores, verbose):
         print(line)
 
 

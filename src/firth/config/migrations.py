@@ -274,11 +274,15 @@ def _positions(old: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def keep_split(config: Mapping[str, Any]) -> dict[str, Any]:
-    """A stored configuration, of plain text split by documents if it does not say how: firth 0.2 knew nothing else."""
+    """A stored configuration that does not say how the text is split: firth 0.2 knew documents only, and earlier
+    versions than today's did not keep duplicates together."""
     data = config.get("data")
-    if isinstance(data, Mapping) and "document" in data and "split_by" not in data:
-        return {**config, "data": {**data, "split_by": "documents"}}
-    return dict(config)
+    if not isinstance(data, Mapping):
+        return dict(config)
+    by = {"split_by": "documents"} if "document" in data and "split_by" not in data else {}
+    is_split = {"document", "valid_fraction", "test_fraction"} & set(data)
+    together = {"group_duplicates": False} if is_split and "group_duplicates" not in data else {}
+    return {**config, "data": {**data, **by, **together}} if by or together else dict(config)
 
 
 # --- other files of a run -----------------------------------------------------------------------------------------

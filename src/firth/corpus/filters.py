@@ -261,7 +261,7 @@ class ExactDeduplicator:
 
 @dataclass(frozen=True)
 class NearDeduplicator:
-    """Near-duplicate removal by MinHash LSH: drops texts similar to an earlier one; see `corpus.near_duplicates`."""
+    """Near-duplicate removal by MinHash LSH: drops texts similar to an earlier one; see `datasets.near_duplicates`."""
 
     threshold: float = 0.8  # of the estimated Jaccard similarity
     shingle_size: int = 5  # words in a shingle (word n-gram)
@@ -276,7 +276,7 @@ class NearDeduplicator:
         return f"near-duplicates: {self.threshold:g} or more"
 
     def _make_index(self):
-        from firth.corpus.near_duplicates import MinHasher, MinHashLSH
+        from firth.datasets.near_duplicates import MinHasher, MinHashLSH
 
         return MinHashLSH(self.threshold, MinHasher(self.shingle_size, self.num_hashes, self.seed))
 

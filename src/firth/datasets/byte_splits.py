@@ -3,7 +3,8 @@
 Small documents stay whole: in blocks, in a random order, they are taken until a block's part of the held-out bytes is
 reached; what one block takes too much or too little, the next ones make up for. Large documents are cut: laid end to
 end, they are divided into equal strata, and from each stratum both held-out splits take one contiguous stretch. The
-sizes alone say where everything belongs, so the text is never in memory.
+sizes alone say where everything belongs, so the text is never in memory. A document that repeats an earlier one is in
+its split, cut in the same places; the copies count together.
 """
 
 from __future__ import annotations
@@ -15,6 +16,8 @@ from functools import cached_property
 from typing import NamedTuple
 
 import numpy as np
+
+from firth.datasets.document_sizes import Repeats
 
 TRAIN, VALID, TEST = 0, 1, 2
 CUT = 3  # a document whose pieces belong to different splits
@@ -43,6 +46,7 @@ class ByteSplits:
     sizes: np.ndarray  # (documents,) in bytes
     targets: tuple[int, int]  # bytes of validation and test
     seed: int
+    repeats: Repeats | None = None  # documents that go where an earlier one went
 
     @cached_property
     def total(self) -> int:
@@ -57,29 +61,58 @@ class ByteSplits:
 
     @cached_property
     def large(self) -> int:
-        """The bytes of the documents that are cut."""
-        return sum(int(sizes[sizes > self.max_whole].sum()) for _, sizes in self._blocks())
+        """The bytes of the documents that are cut, those that occur several times counted once."""
+        every = sum(int(sizes[sizes > self.max_whole].sum()) for _, sizes in self._blocks())
+        if self.repeats is None:
+            return every
+        repeated = np.asarray(self.sizes[self.repeats.documents])
+        return every - int(repeated[repeated > self.max_whole].sum())
+
+    @cached_property
+    def _cut_repeats(self) -> dict[int, int]:
+        """Each document that repeats one that is cut, and that one."""
+        if self.repeats is None:
+            return {}
+        is_cut = np.asarray(self.sizes[self.repeats.firsts]) > self.max_whole
+        return dict(zip(self.repeats.documents[is_cut].tolist(), self.repeats.firsts[is_cut].tolist(), strict=True))
+
+    @cached_property
+    def _groups(self) -> Groups:
+        """The documents that are repeated."""
+        none = np.zeros(0, np.int64)
+        return Groups.of(self.sizes, self.repeats or Repeats(none, none), self.max_whole)
+
+    @property
+    def _divided(self) -> int:
+        """The bytes that are divided: all but those of texts that stay in training."""
+        return self.total - self._groups.kept_bytes
 
     @property
     def is_possible(self) -> bool:
         """Whether there is enough to give every split a part."""
-        return len(self.sizes) >= 3 or self.large > 0
+        return len(self.sizes) - self._groups.undrawn >= 3 or self.large > 0
 
     def assign(self) -> Iterator[np.ndarray]:
         """The splits of the documents, a block at a time (uint8); CUT for those that are cut."""
         owed = np.zeros(2)  # bytes that the blocks so far should have given to validation and test, and have not
+        group_splits = np.zeros(len(self._groups.firsts), np.uint8)  # the splits of repeated documents
+        needed = not self.large
         for block, sizes in self._blocks():
             splits = np.where(sizes > self.max_whole, CUT, TRAIN).astype(np.uint8)
-            small = np.flatnonzero(splits == TRAIN)
+            counted, is_drawn = self._groups.count_together(block * BLOCK, sizes)
+            small = np.flatnonzero((splits == TRAIN) & is_drawn)
             words = self._random(block, len(small) + 2)
             order = small[np.argsort(words[2:], kind="stable")]
-            owed += np.array(self.targets) / self.total * sizes[small].sum()
+            owed += np.array(self.targets) / self._divided * counted[small].sum()
             is_last = (block + 1) * BLOCK >= len(self.sizes)
             coins = [0.5, 0.5] if is_last else (words[:2] / 2**64).tolist()
-            valid, test = self._counts(sizes[order], owed, coins, needed=block == 0 and not self.large)
+            gives = needed and len(small) >= 3
+            valid, test = self._counts(counted[order], owed, coins, needed=gives)
+            needed = needed and not gives
             splits[order[:valid]] = VALID
             splits[order[len(order) - test :]] = TEST
-            owed -= [sizes[splits == split].sum() for split in (VALID, TEST)]
+            owed -= [counted[small][splits[small] == split].sum() for split in (VALID, TEST)]
+            self._groups.follow(block * BLOCK, splits, group_splits)
             yield splits
 
     def _counts(self, sizes: np.ndarray, owed: np.ndarray, coins: list[float], needed: bool) -> tuple[int, int]:
@@ -96,7 +129,7 @@ class ByteSplits:
     @cached_property
     def stretches(self) -> list[Stretch]:
         """The held-out parts of the large documents, in order: two per stratum, one in each half."""
-        targets = [target * self.large // max(self.total, 1) for target in self.targets]
+        targets = [target * self.large // max(self._divided, 1) for target in self.targets]
         strata = min(max(max(targets) // MIN_STRETCH, 1), MAX_STRETCHES)
         result = []
         for stratum in range(strata if self.large else 0):
@@ -113,18 +146,26 @@ class ByteSplits:
         """Every document or piece of one with its split, in order; joined, the pieces are the document."""
         offset, number = 0, 0  # in the large documents; in the block
         blocks, splits = self.assign(), np.zeros(0, np.uint8)
-        for document in documents:
+        offsets = dict.fromkeys(self._cut_repeats.values(), 0)  # of those that come again
+        for index, document in enumerate(documents):
             if number == len(splits):
                 splits, number = next(blocks, np.zeros(0, np.uint8)), 0
                 if not len(splits):
                     raise GrownError
             if splits[number] != CUT:
                 yield int(splits[number]), document
+            elif (first := self._cut_repeats.get(index)) is not None:
+                yield from self._cut(document, offsets[first])
             else:
-                size = len(document.encode())
-                yield from cut(document, self._within(offset, offset + size))
-                offset += size
+                yield from self._cut(document, offset)
+                if index in offsets:
+                    offsets[index] = offset
+                offset += int(self.sizes[index])
             number += 1
+
+    def _cut(self, document: str, offset: int) -> Iterator[tuple[int, str]]:
+        """The pieces of a large document that begins there."""
+        return cut(document, self._within(offset, offset + len(document.encode())))
 
     def _within(self, start: int, stop: int) -> list[Stretch]:
         """The stretches within a document that begins and ends there, in bytes from its beginning."""
@@ -142,6 +183,50 @@ class ByteSplits:
         """Raw words of a block's own stream: NumPy does not promise that what is made of them stays the same."""
         key = np.array([self.seed % 2**64, block % 2**64], np.uint64)
         return np.random.Philox(key=key, counter=[0, 0, 0, STREAM]).random_raw(count)
+
+
+@dataclass(frozen=True, eq=False)
+class Groups:
+    """The documents that come several times: their copies count together and follow the first."""
+
+    repeats: Repeats
+    firsts: np.ndarray  # (groups,) ascending
+    totals: np.ndarray  # (groups,) bytes of all copies
+    is_kept: np.ndarray  # (groups,) whether they stay in training: all copies are too much for a held-out split
+    kept_bytes: int
+    undrawn: int  # documents that no split draws: repeats, and what stays in training
+
+    @classmethod
+    def of(cls, sizes: np.ndarray, repeats: Repeats, max_whole: int) -> Groups:
+        """The groups of a text; texts stay in training unless that were most of it."""
+        firsts, group = np.unique(repeats.firsts, return_inverse=True)
+        own = np.asarray(sizes[firsts], np.int64)
+        totals = own + np.bincount(group, np.asarray(sizes[repeats.documents]), len(firsts)).astype(np.int64)
+        is_kept = (totals > max_whole) & (own <= max_whole)
+        if 2 * int(totals[is_kept].sum()) > int(np.sum(sizes, dtype=np.int64)):
+            is_kept[:] = False
+        return cls(repeats, firsts, totals, is_kept, int(totals[is_kept].sum()), len(group) + int(is_kept.sum()))
+
+    def count_together(self, start: int, sizes: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """The bytes that each document of a block stands for, and whether it is drawn."""
+        counted, is_drawn = sizes.copy(), np.ones(len(sizes), bool)
+        groups = self._within(self.firsts, start, len(sizes))
+        counted[self.firsts[groups] - start] = self.totals[groups]
+        is_drawn[self.firsts[groups] - start] = ~self.is_kept[groups]
+        is_drawn[self.repeats.documents[self._within(self.repeats.documents, start, len(sizes))] - start] = False
+        return counted, is_drawn
+
+    def follow(self, start: int, splits: np.ndarray, group_splits: np.ndarray) -> None:
+        """Remember the splits of the block's first copies in `group_splits`, and give them to its repeats."""
+        groups = self._within(self.firsts, start, len(splits))
+        group_splits[groups] = splits[self.firsts[groups] - start]
+        repeats = self._within(self.repeats.documents, start, len(splits))
+        group = np.searchsorted(self.firsts, self.repeats.firsts[repeats])
+        splits[self.repeats.documents[repeats] - start] = group_splits[group]
+
+    @staticmethod
+    def _within(places: np.ndarray, start: int, count: int) -> slice:
+        return slice(*np.searchsorted(places, (start, start + count)).tolist())
 
 
 class GrownError(Exception):

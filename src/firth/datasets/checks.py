@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 
 from firth.datasets import numbered_lines
+from firth.datasets.leakage import Overlap, audit
 from firth.datasets.readers import Format, format_name, guess, tag_schemes, trees
 from firth.datasets.records import Image, Labelled, Pair, Passage, Question, Record, Row, Sentence, Tagged, Tree
 from firth.datasets.tasks import Converter, UnfitError
@@ -113,6 +115,44 @@ def compare(train: Report, other: Report) -> list[Problem]:
     return [
         Problem(other.file, f"label {label!r} is never seen in {train.file}", warning=True) for label in sorted(missing)
     ]
+
+
+def read_examples(
+    path: str | Path | Sequence[str | Path],
+    task: str,
+    format_: Format | None = None,
+    columns: Mapping[str, str] | None = None,
+) -> Iterator[tuple[str, str]]:
+    """Where each example of a task stands in a file, and its texts; those with faults are left out."""
+    format_, convert = format_ or guess(path), Converter(task, columns)
+    file = str(path) if isinstance(path, (str, Path)) else str(path[0])
+    for record in format_.read(path, lambda *_: None):
+        with suppress(FirthError):
+            example = convert(record)
+            if get_texts_and_labels := TEXTS_AND_LABELS.get(type(example)):
+                texts = "\n".join(get_texts_and_labels(example)[0])
+                yield numbered_lines.at(file, getattr(record, "line", 0)), texts
+
+
+def read_documents(source: Iterable[str], name: str) -> Iterator[tuple[str, str]]:
+    """The number of each document of a plain text, and its text."""
+    return ((f"{name}, document {number}", text) for number, text in enumerate(source, 1))
+
+
+def check_leakage(
+    train: Iterable[tuple[str, str]], other: Iterable[tuple[str, str]], name: str, max_problems: int = MAX_PROBLEMS
+) -> tuple[Overlap, list[Problem]]:
+    """What a held-out file shares with the training file of this name: the overlap, and a warning for each text."""
+    places = []
+
+    def texts() -> Iterator[str]:
+        for place, text in other:
+            places.append(place)
+            yield text
+
+    overlap = audit((text for _, text in train), {"": texts()}, shown=max_problems)[""]
+    warnings = [Problem(places[at], f'also in {name}: "{text}"', warning=True) for at, text in overlap.examples]
+    return overlap, warnings
 
 
 def _check_record(record: Record, convert: Converter, tally: _Tally, task: str) -> None:

@@ -52,7 +52,7 @@ def read_images(
         what = f"input.kind = {input_config.kind} does not take images"
         raise FirthError(what, where="data", do="set input.kind=patches")
     progress.stage(f"reading {', '.join(config.data.text)}")
-    parts = labelled_dataset.read(config.data, config.seed)
+    parts = labelled_dataset.read(config.data, config.seed, progress.say)
     names = label_names(parts["train"])
     splits = {name: make_split(part, names, input_config) for name, part in parts.items()}
     counts = ", ".join(f"{name} {len(part):,}" for name, part in splits.items())
@@ -72,8 +72,9 @@ def make_split(part: labelled_dataset.Split, names: tuple[str, ...], input_confi
         np.zeros(1, np.int64),
         _NO_TEXT,
         names,
-        images,
-        labels,
-        input_config.image_size,
-        input_config.channels,
+        overlap=part.overlap,
+        images=images,
+        labels=labels,
+        size=input_config.image_size,
+        channels=input_config.channels,
     )

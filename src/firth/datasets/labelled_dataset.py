@@ -12,7 +12,7 @@ from itertools import chain
 from pathlib import Path
 
 from firth.config.schema import LabelledExamples
-from firth.datasets import numbered_lines, readers, sets, spool
+from firth.datasets import leakage, numbered_lines, readers, sets, spool
 from firth.datasets.compression import missing_file
 from firth.datasets.readers.fasttext_labels import Labels
 from firth.datasets.readers.image_folders import folder_format
@@ -38,6 +38,12 @@ class Split:
     name: str
     key: str  # a digest of texts and labels: the same content gives the same key, on every machine
     examples: list[Example]
+    overlap: leakage.Overlap | None = None  # with the training examples; None: not a held-out split of them
+
+    @property
+    def signed_fields(self) -> dict[str, str]:
+        """What the signature of a score says of the split."""
+        return {"split": self.name, "data": self.key[:8], **(self.overlap.signed if self.overlap else {})}
 
     @property
     def texts(self) -> list[str]:
@@ -85,7 +91,22 @@ def read(config: LabelledExamples, seed: int, say: Callable[[str], None] = silen
     tables = TableColumns(config, say)
     splits = {"train": list(_read_names(config.text, config, "train", tables))}
     splits |= {name: list(_read_held_out(name, config, tables)) for name in SPLITS[1:]}
-    return split_examples(splits, config, seed, ", ".join(config.text))
+    return audited(split_examples(splits, config, seed, ", ".join(config.text)), say)
+
+
+def audited(splits: dict[str, Split], say: Callable[[str], None] = silent) -> dict[str, Split]:
+    """The splits with what each held-out one shares with the training examples, which is said too."""
+    if "train" not in splits or len(splits) < 2:
+        return splits
+    texts = {name: ["\n".join(_identifying(example)) for example in split.examples] for name, split in splits.items()}
+    overlaps = leakage.audit(texts.pop("train"), texts)
+    leakage.report(overlaps, say, "examples")
+    return {name: replace(split, overlap=overlaps.get(name)) for name, split in splits.items()}
+
+
+def _identifying(example: Example) -> tuple[str, ...]:
+    """What makes two examples the same, whatever their labels: the texts, or a digest of the pixels."""
+    return (hashlib.sha256(_pixels(example)).hexdigest(),) if isinstance(example, Image) else texts_of(example)
 
 
 def split_examples(
@@ -99,18 +120,23 @@ def split_examples(
     if any(fractions) and len(train) < 3:
         what = f"{len(train)} example{'s' * (len(train) != 1)}, too few to split three ways"
         raise FirthError(what, where=where, do="give more, or --valid and --test")
-    groups = _groups(train)
+    groups = _groups(train, config.group_duplicates)
     numbers = assign_splits(0, len({*groups}), len({*groups}), *fractions, seed)
     sampled = {name: _select(train, (numbers[n] == index for n in groups)) for index, name in enumerate(SPLITS)}
     sampled |= {name: splits[name] for name in SPLITS[1:] if splits[name]}
     return {name: make_split(name, examples) for name, examples in sampled.items() if examples}
 
 
-def _groups(examples: list[Example]) -> list[int]:
-    """Group ids of examples that stay in one split: several translations of one source, against leakage."""
-    seen: dict[str, int] = {}
+def _groups(examples: list[Example], group_duplicates: bool) -> list[int]:
+    """Group ids of examples that stay in one split, against leakage: examples with the same texts, several translations
+    of one source."""
+    seen: dict[object, int] = {}
     plain = all(isinstance(example, Pair) and example.label is None and example.score is None for example in examples)
-    groups = [seen.setdefault(example.left, len(seen)) for example in examples] if plain else []
+    if plain or group_duplicates:
+        keys = ((_identifying(example)[:1] if plain else _identifying(example)) for example in examples)
+        if group_duplicates:
+            keys = (tuple(map(leakage.normalise, key)) for key in keys)
+        groups = [seen.setdefault(key, len(seen)) for key in keys]
     return groups if len(seen) >= 3 else list(range(len(examples)))
 
 
@@ -130,6 +156,10 @@ def _content(example: Example) -> bytes:
         return json.dumps([*example.pixels.shape, example.label]).encode() + example.pixels.tobytes()
     values = {"pair": example[:4]} if isinstance(example, Pair) else [example.text, *example.labels]
     return json.dumps(values).encode()
+
+
+def _pixels(image: Image) -> bytes:
+    return json.dumps(image.pixels.shape).encode() + image.pixels.tobytes()
 
 
 def read_named(name: str, config: LabelledExamples) -> Iterator[Example]:

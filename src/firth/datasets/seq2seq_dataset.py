@@ -32,7 +32,8 @@ def read_pairs(
     splits = {
         name: list(read_parallel(*config.files(name), name, config.empty_pairs)) for name in labelled_dataset.SPLITS
     }
-    return labelled_dataset.split_examples(splits, config, seed, ", ".join((*config.source, *config.target)))
+    divided = labelled_dataset.split_examples(splits, config, seed, ", ".join((*config.source, *config.target)))
+    return labelled_dataset.audited(divided, say)
 
 
 def read_parallel(source: tuple[str, ...], target: tuple[str, ...], name: str, empty: str) -> Iterator[Pair]:
@@ -58,7 +59,7 @@ def _read_tasks(config: schema.TextToText, seed: int, say: Callable[[str], None]
     tasks = [labelled_dataset.read(each, seed, say) for each in _tasks(config)]
     prefixes = config.prefixes or ("",) * len(tasks)
     names = [name for name in labelled_dataset.SPLITS if any(name in task for task in tasks)]
-    return {
+    splits = {
         name: labelled_dataset.make_split(
             name,
             chain.from_iterable(
@@ -69,6 +70,7 @@ def _read_tasks(config: schema.TextToText, seed: int, say: Callable[[str], None]
         )
         for name in names
     }
+    return labelled_dataset.audited(splits)
 
 
 def to_source_target(examples: Iterable[labelled_dataset.Example]) -> Iterator[Pair]:

@@ -4,7 +4,6 @@ splits."""
 from __future__ import annotations
 
 import json
-from array import array
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -15,7 +14,9 @@ from typing import NamedTuple
 import numpy as np
 
 from firth.config import schema
+from firth.datasets import leakage
 from firth.datasets.byte_splits import ByteSplits, GrownError, target_bytes
+from firth.datasets.document_sizes import Repeats, measure_documents
 from firth.datasets.sources import Source, open_source
 from firth.datasets.token_cache import Split, tokenise_split
 from firth.errors import FirthError
@@ -23,6 +24,7 @@ from firth.runs import atomic_files
 from firth.runs.progress import Progress
 from firth.tokenizers.tokenizer import Tokenizer
 
+Say = Callable[[str], None]
 TRAIN, VALID, TEST = 0, 1, 2
 BLOCK = 1000  # documents permuted together, so that a part of the text costs no more than itself
 STREAM = 0x5917  # keeps these random numbers apart from other uses of the same seed
@@ -89,6 +91,7 @@ class Documents:
     seed: int = 0
     every: int = 1  # a sample: one of so many documents
     by_bytes: ByteSplits | None = None  # else documents are counted
+    repeats: Repeats | None = None  # documents that are in the split of an earlier one with the same text
 
     @cached_property
     def key(self) -> str:
@@ -96,8 +99,9 @@ class Documents:
         counted = [self.total, self.fractions]
         measured = ["bytes", self.by_bytes.targets] if self.by_bytes else counted
         parts = [self.source.fingerprint(), self.split, *measured, self.seed]
+        grouped = ["grouped"] if self.repeats else []
         sample = [self.every] if self.every > 1 else []
-        return atomic_files.digest(json.dumps([*parts, *sample]).encode())
+        return atomic_files.digest(json.dumps([*parts, *grouped, *sample]).encode())
 
     @property
     def is_limited(self) -> bool:
@@ -119,27 +123,45 @@ class Documents:
         if not any(self.fractions):
             yield from self.source
             return
-        numbers = np.zeros(0, np.uint8)
+        splits = np.zeros(0, np.uint8)
         for index, document in enumerate(self.source):
             offset = index % _BLOCK
             if index == self.total:
                 raise self._grown()
             if offset == 0:
-                numbers = assign_splits(index, min(index + _BLOCK, self.total), self.total, *self.fractions, self.seed)
-            if numbers[offset] == self.split:
+                splits = self._block_splits(index)
+            if splits[offset] == self.split:
                 yield document
+
+    def _block_splits(self, start: int) -> np.ndarray:
+        """The splits of the documents from `start` on, a block of them."""
+        stop = min(start + _BLOCK, self.total)
+        if self.repeats is None:
+            return assign_splits(start, stop, self.total, *self.fractions, self.seed)
+        return self._grouped_splits[start:stop]
+
+    @cached_property
+    def _grouped_splits(self) -> np.ndarray:
+        """The split of every document (documents,): of distinct texts, and of each repeat that of the first."""
+        splits, is_first = np.zeros(self.total, np.uint8), np.ones(self.total, bool)
+        is_first[self.repeats.documents] = False
+        count = int(is_first.sum())
+        splits[is_first] = assign_splits(0, count, count, *self.fractions, self.seed)
+        splits[self.repeats.documents] = splits[self.repeats.firsts]
+        return splits
 
     def _grown(self) -> FirthError:
         return FirthError("the text grew while it was read", where=self.source.describe(), do="run again")
 
 
-def documents(config: schema.Text, seed: int, cache: Path) -> dict[str, Documents]:
+def documents(config: schema.Text, seed: int, cache: Path, say: Say = lambda _: None) -> dict[str, Documents]:
     """The documents of each split: from files of its own where given, else a fraction of the text."""
     spool = cache / "spool"
     source = open_source(config.text, config, spool)
     own = {"valid": config.valid, "test": config.test}
     fractions = (0.0 if config.valid else config.valid_fraction, 0.0 if config.test else config.test_fraction)
-    train = _divide(source, config, fractions, seed, cache) if any(fractions) else Documents(source, seed=seed)
+    is_divided = any(fractions)
+    train = _divide(source, config, fractions, seed, cache, say) if is_divided else Documents(source, seed=seed)
     splits = {"train": train}
     for number, name in enumerate(SPLITS[1:], 1):
         if own[name]:
@@ -149,51 +171,29 @@ def documents(config: schema.Text, seed: int, cache: Path) -> dict[str, Document
     return splits
 
 
-def _divide(source: Source, config: schema.Text, fractions: tuple[float, float], seed: int, cache: Path) -> Documents:
+def _divide(
+    source: Source, config: schema.Text, fractions: tuple[float, float], seed: int, cache: Path, say: Say
+) -> Documents:
     """The training split of a text that is divided, of which the others differ by their number."""
+    measured = measure_documents(source, cache, say)
+    sizes, repeats = measured.sizes, measured.repeats if config.group_duplicates and measured.repeats else None
     if config.split_by == "documents":
-        total = count_documents(source, cache)
-        _require_parts(total >= 3, total, source)
-        return Documents(source, 0, total, fractions, seed)
-    sizes = document_sizes(source, cache)
+        _require_parts(len(sizes) >= 3, len(sizes), source)
+        is_grouped = repeats is not None and len(sizes) - len(repeats.documents) >= 3
+        return Documents(source, 0, len(sizes), fractions, seed, repeats=repeats if is_grouped else None)
     split_counts(len(sizes), *fractions)  # refuses fractions that leave nothing
     targets = target_bytes(int(np.sum(sizes, dtype=np.int64)), fractions, config.max_heldout)
-    by_bytes = ByteSplits(sizes, targets, seed)
+    by_bytes = ByteSplits(sizes, targets, seed, repeats)
+    if not by_bytes.is_possible:  # fewer than three different documents: the same text must be in several splits
+        by_bytes = ByteSplits(sizes, targets, seed)
     _require_parts(by_bytes.is_possible, len(sizes), source)
-    return Documents(source, 0, len(sizes), fractions, seed, by_bytes=by_bytes)
+    return Documents(source, 0, len(sizes), fractions, seed, by_bytes=by_bytes, repeats=by_bytes.repeats)
 
 
 def _require_parts(is_possible: bool, total: int, source: Source) -> None:
     if not is_possible:
         what = f"{total} document{'s' * (total != 1)}, too few to split three ways"
         raise FirthError(what, where=source.describe(), do="use --document line, or give --valid and --test")
-
-
-def count_documents(source: Source, cache: Path) -> int:
-    """The number of documents, counted once per content."""
-    cached = cache / "counts" / source.fingerprint()[:32]
-    try:
-        return int(cached.read_text())
-    except (OSError, ValueError):
-        total = sum(1 for _ in source)
-    atomic_files.make_folder(cached.parent)
-    atomic_files.replace_file(cached, str(total).encode())
-    return total
-
-
-def document_sizes(source: Source, cache: Path) -> np.ndarray:
-    """The bytes of each document in UTF-8, memory-mapped; measured once per content."""
-    cached = cache / "counts" / f"{source.fingerprint()[:32]}.sizes"
-    if not cached.is_file() or not cached.stat().st_size or cached.stat().st_size % 4:
-        atomic_files.make_folder(cached.parent)
-        atomic_files.replace_file(cached, b"".join(block.tobytes() for block in _size_blocks(source)))
-    return np.memmap(cached, np.uint32, mode="r")
-
-
-def _size_blocks(source: Source) -> Iterator[array]:
-    sizes = (len(text) if text.isascii() else len(text.encode()) for text in source)
-    while block := array("I", islice(sizes, _BLOCK)):
-        yield block
 
 
 def make_tokenizer(config: schema.Tokenizer | schema.NoTokenizer, train: Iterable[str]) -> Tokenizer:
@@ -208,7 +208,7 @@ def read_text(
 ) -> tuple[Tokenizer, dict[str, Split]]:
     """The tokenised splits of a configuration, by a tokenizer that is ready or trained now."""
     progress.stage(f"reading {', '.join(config.data.text)}")
-    splits = documents(config.data, config.seed, cache)
+    splits = documents(config.data, config.seed, cache, progress.say)
     if ready is None:
         progress.stage("training the tokenizer")
     tokenizer = ready or make_tokenizer(config.tokenizer, splits["train"])
@@ -224,16 +224,35 @@ def tokenise_splits(
     tokenised, parts = {}, []
     for name, part in splits.items():
         account = name != "train"  # only evaluation needs to know what is out of vocabulary or lost
-        tokenised[name] = tokenise_split(cache, name, part.key, part, tokenizer, account=account)
+        tokenised[name] = tokenise_split(cache, name, part.key, part, tokenizer, account=account, say=say)
         tally = tokenised[name].tally
         own_files = name != "train" and not part.split
         parts.append(Part(name, tally.documents, tally.tokens, tally.bytes, next(iter(part)), own_files))
     report(parts, say)
+    overlaps = find_overlaps(splits, cache)
+    leakage.report(overlaps, say)
+    tokenised = {name: replace(split, overlap=overlaps.get(name)) for name, split in tokenised.items()}
     if limited := [name for name, part in splits.items() if part.is_limited]:
         limit = max(splits["train"].by_bytes.targets)
         names = " and ".join(limited)
         say(f"{names} {'is' if len(limited) == 1 else 'are'} limited to {limit:,} bytes; data.max_heldout=0: no limit")
     return tokenised
+
+
+def find_overlaps(splits: Mapping[str, Documents], cache: Path) -> dict[str, leakage.Overlap]:
+    """What each held-out split shares with the training text; audited once per content."""
+    if "train" not in splits or len(splits) < 2:
+        return {}
+    keys = json.dumps([leakage.FORMAT, *((name, part.key) for name, part in splits.items())])
+    cached = cache / "leakage" / f"{atomic_files.digest(keys.encode())[:32]}.json"
+    try:
+        return leakage.from_json(json.loads(cached.read_bytes()))
+    except (OSError, ValueError, TypeError, LookupError, AttributeError):
+        held_out = {name: part for name, part in splits.items() if name != "train"}
+    overlaps = leakage.audit(splits["train"], held_out)
+    atomic_files.make_folder(cached.parent)
+    atomic_files.replace_file(cached, json.dumps(leakage.to_json(overlaps)).encode())
+    return overlaps
 
 
 # --- the splits as a table, before training ---

@@ -175,7 +175,8 @@ def tokenise_pairs(
     sides = []
     for name, texts in (("source", [p.left for p in part.examples]), ("text", [p.right for p in part.examples])):
         plain = tokenise_split(cache, part.name, f"{part.key} {name}", iter(texts), tokenizers[name], account=False)
-        values = {field.name: getattr(plain, field.name) for field in fields(Split)} | {"key": part.key}
+        values = {field.name: getattr(plain, field.name) for field in fields(Split)}
+        values |= {"key": part.key, "overlap": part.overlap}
         characters = find_oov_characters(plain, texts, tokenizers[name]) if with_characters else None
         sides.append(values | {"oov_characters": characters})
     return ParallelSplit(**sides[1], texts_per_example=1, source=ExampleSplit(**sides[0]))
@@ -193,6 +194,7 @@ def tokenise(part: labelled_dataset.Split, tokenizer: Tokenizer, names: tuple[st
     """Task examples as a tokenised split, from the cache if it is there."""
     plain = tokenise_split(cache, part.name, part.key, iter(part.texts), tokenizer, account=False)
     values = {field.name: getattr(plain, field.name) for field in fields(Split)} | {"label_names": names}
+    values["overlap"] = part.overlap
     labels = encode_labels(part.labels, names)
     count = len(labelled_dataset.texts_of(part.examples[0]))
     return ExampleSplit(**values, texts_per_example=count, labels=labels if names else None, scores=_scores(part))

@@ -183,7 +183,8 @@ class NgramLanguageModel(LanguageModel):
     ) -> list[Score]:
         """Perplexity and bits per byte; n/a where the scores are not probabilities (stupid backoff)."""
         scores = super().evaluate(text, split, cache)
-        return scores if self.normalised else [replace(score, value=None) for score in scores]
+        note = "its scores are not probabilities"
+        return scores if self.normalised else [replace(score, value=None, note=note) for score in scores]
 
     @property
     def normalised(self) -> bool:

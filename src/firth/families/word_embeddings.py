@@ -11,8 +11,9 @@ import numpy as np
 
 from firth.config import schema
 from firth.config.core import bounded
+from firth.datasets.document_sizes import measure_documents
 from firth.datasets.sources import open_source
-from firth.datasets.text_dataset import document_sizes, documents, make_tokenizer, tokenise_splits
+from firth.datasets.text_dataset import documents, make_tokenizer, tokenise_splits
 from firth.datasets.token_cache import Split, default_cache
 from firth.display import Table
 from firth.embeddings import count_vectors, drift, glove, phrases, word2vec
@@ -111,7 +112,7 @@ def _with_held_out(config: schema.WordEmbeddings, cache: Path, say: Callable[[st
     data = config.data
     if not data.valid_fraction and not data.test_fraction:
         return config
-    sizes = document_sizes(open_source(data.text, data, cache / "spool"), cache)
+    sizes = measure_documents(open_source(data.text, data, cache / "spool"), cache).sizes
     is_cut = data.split_by == "bytes" and int(np.sum(sizes, dtype=np.int64)) >= MIN_BYTES
     if is_cut or len(sizes) >= MIN_DOCUMENTS:
         return config
@@ -265,7 +266,7 @@ class WordVectorModel(TrainedModel):
             return Table()
         method = self.config.method
         fields = {"tok": f"{self.tokenizer.kind}/{self.tokenizer.hash[:8]}", "method": method.kind}
-        fields |= {"ctx": f"window/{method.window}", "split": part.name, "data": part.key[:8]}
+        fields |= {"ctx": f"window/{method.window}", **part.signed_fields}
         return Table([Score("loss", loss.mean, signature(fields))])
 
     def _loss(self, part: Split) -> Loss | None:

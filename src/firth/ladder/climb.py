@@ -9,6 +9,7 @@ from typing import Any
 
 from firth import api
 from firth.config import from_dict, to_dict
+from firth.datasets.leakage import MAX_OVERLAP
 from firth.datasets.sources import keep_documents, resolve_names
 from firth.datasets.token_cache import default_cache
 from firth.errors import FirthError
@@ -27,7 +28,6 @@ from firth.runs.progress import Progress, Style, parse_budget
 from firth.runs.run_folder import Run
 from firth.training.device import has_bf16
 
-_MAX_REPEATED = 0.02  # of the held-out documents that are in the training text; above it, a note says so
 _LONGER_FACTOR = 10  # budget of the command that trains the recommended rung alone
 
 
@@ -84,7 +84,7 @@ def train_rungs(settings: Settings, folder: LadderFolder, progress: LadderProgre
             done = _train_rung(name, folder, shared, clock, progress)
         else:
             clock.skip(done.seconds, is_neural(name))
-        progress.finish_rung(done, _metric_name(shared))
+        progress.finish_rung(done, recommendation.METRIC)
         results.append(done)
     progress.stage("comparing the rungs and writing the report")
     return _finish(folder, shared, results)
@@ -132,12 +132,12 @@ def _finish(folder: LadderFolder, shared: SharedData, results: list[Result]) -> 
     rows = results_table.build_table(results, settings.seed)
     true_entropy, tokens = shared.true_entropy(), shared.splits["train"].tally.tokens
     context = recommendation.AdviceContext(
-        _metric_name(shared), true_entropy.get("test"), tokens, lambda rung: _longer_command(rung, rows, shared)
+        true_entropy.get("test"), tokens, lambda rung: _longer_command(rung, rows, shared)
     )
     ladder = Ladder(
         path=folder.path,
         about=_describe(shared),
-        metric=_metric_name(shared),
+        metric=recommendation.METRIC,
         rows=rows,
         advice=recommendation.advise(rows, results, context),
         floors=true_entropy,
@@ -170,10 +170,6 @@ def _longer_command(rung: str, rows: Iterable[Row], shared: SharedData) -> str:
     return train_command(rung, preset, shared.settings, shared.tokenizer_config, amount, epochs)
 
 
-def _metric_name(shared: SharedData) -> str:
-    return "bits per byte" if shared.is_lossless else "bits per token"
-
-
 def _describe(shared: SharedData) -> dict[str, Any]:
     def sizes(name: str) -> dict[str, int]:
         tally = shared.splits[name].tally
@@ -191,12 +187,17 @@ def _describe(shared: SharedData) -> dict[str, Any]:
 
 
 def _notes(shared: SharedData) -> Iterable[str]:
-    if not shared.is_lossless:
-        yield "The tokenizer is lossy on this text, so scores are per token, not per byte."
+    if causes := shared.splits["test"].tally.lost(shared.settings.data.encoding_errors):
+        share = shared.units["test"].lost_bits_per_byte
+        yield f"{share:.3f} bits per byte of every rung are for what the tokenizer loses: {', '.join(causes)}."
     for name, label in zip(HELD_OUT, ("validation", "test"), strict=True):
-        count, repeated = shared.splits[name].tally.documents, shared.count_repeated(name)
-        if repeated > _MAX_REPEATED * count:
-            yield f"{repeated:,} of {count:,} {label} documents are also in the training text, which favours n-grams."
+        split = shared.splits[name]
+        count, overlap = split.tally.documents, split.overlap
+        if overlap and overlap.fraction > MAX_OVERLAP:
+            yield (
+                f"{overlap.overlapping:,} of {overlap.texts:,} {label} documents are also in the training text, "
+                "which favours n-grams."
+            )
         if count < MIN_DOCUMENTS:
             yield (
                 f"The {label} text has only {count} document{'s' * (count != 1)}: confidence intervals are from "

@@ -45,13 +45,13 @@ def measure(rung: str, model: LanguageModel, shared: SharedData) -> Result:
 
 
 def _curve(run: Run, shared: SharedData) -> Iterator[Point]:
-    """The learning curve: validation losses during training, in bits per byte (or token)."""
+    """The learning curve: validation losses during training, in bits per byte."""
     lines = list(read_log(run.path / "log.jsonl"))
     units, tokens = shared.units["valid"], len(shared.splits["valid"].ids)
     totals = accumulate(line.get("tokens", 0) for line in lines)
     for line, total in zip(lines, totals, strict=True):
         if line.get("split") == "valid" and isfinite(line.get("loss", float("nan"))):
-            bits = (line["loss"] * tokens + units.oov_nats) / log(2) / float(units.sizes.sum())
+            bits = (line["loss"] * tokens + units.lost_nats) / log(2) / float(units.sizes.sum())
             yield Point(line["seconds"], total, bits, str(line.get("sample", "")))
 
 

@@ -9,6 +9,7 @@ from firth.ladder.results_table import is_tied, recommend
 from firth.ladder.rungs import RUNGS, is_neural
 from firth.runs.ladder_folder import Advice, Point, Result, Row
 
+METRIC = "bits per byte"
 Course = Literal["falling", "flat", "overfitting", "unknown"]
 _MIN_GAIN = 0.01  # of the score in the last third of training: the curve is still falling
 _MAX_INCREASE = 0.01  # above the best score at the end: overfitting
@@ -24,7 +25,6 @@ class Trend(NamedTuple):
 class AdviceContext(NamedTuple):
     """What the recommendation needs besides the table."""
 
-    metric: str
     true_entropy: float | None
     train_tokens: int
     longer_command: Callable[[str], str]  # the command that trains a rung with a larger budget
@@ -47,7 +47,7 @@ def advise(rows: Sequence[Row], results: Sequence[Result], context: AdviceContex
     choice = recommend(rows)
     curves = {result.rung: curve_trend(result.curve) for result in results}
     parts = (
-        _describe_choice(choice, context),
+        _describe_choice(choice),
         _describe_ties(rows, choice),
         _describe_others(rows, choice),
         _describe_entropy(choice, context),
@@ -59,10 +59,10 @@ def advise(rows: Sequence[Row], results: Sequence[Result], context: AdviceContex
     return Advice(choice.rung, sentences, context.longer_command(next_rung), next_rung)
 
 
-def _describe_choice(row: Row, context: AdviceContext) -> Iterator[str]:
+def _describe_choice(row: Row) -> Iterator[str]:
     about = RUNGS[row.rung.partition(":")[0]].description
     yield (
-        f"Use {row.rung}, {about}: {row.bits.value:.3f} {context.metric} on the test text "
+        f"Use {row.rung}, {about}: {row.bits.value:.3f} {METRIC} on the test text "
         f"(95% confidence interval {row.bits.low:.3f} to {row.bits.high:.3f}), perplexity {row.perplexity:,.1f}."
     )
 
@@ -99,7 +99,7 @@ def _compare(choice: Row, row: Row) -> str:
 def _describe_entropy(row: Row, context: AdviceContext) -> Iterator[str]:
     if context.true_entropy:
         yield (
-            f"The entropy of this text is {context.true_entropy:.3f} {context.metric}: no model can do better. "
+            f"The entropy of this text is {context.true_entropy:.3f} {METRIC}: no model can do better. "
             f"This one is {row.bits.value / context.true_entropy - 1:.1%} above it."
         )
 

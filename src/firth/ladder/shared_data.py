@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -18,7 +17,7 @@ from firth.datasets.world import World
 from firth.errors import FirthError
 from firth.ladder.passages import Passage, extract_passages
 from firth.ladder.settings import Settings
-from firth.metrics.perplexity import ByteModel, bits_per_byte
+from firth.metrics.perplexity import bits_per_byte
 from firth.runs import atomic_files
 from firth.runs.progress import Progress
 from firth.tokenizers.tokenizer import Tokenizer
@@ -38,13 +37,18 @@ class HeldOutUnits:
     """A held-out split divided into the units that the bootstrap resamples."""
 
     boundaries: np.ndarray  # (units + 1,) token offsets
-    sizes: np.ndarray  # (units,) in bytes, or in tokens if the tokenizer is lossy
-    oov_nats: float  # negative log-likelihood of the text under [UNK], the same for every rung
+    sizes: np.ndarray  # (units,) in bytes
+    lost_nats: float  # what the tokenizer loses and the text under [UNK], the same for every rung
+
+    @property
+    def lost_bits_per_byte(self) -> float:
+        """The part of every rung's bits per byte that is for lost text."""
+        return bits_per_byte(self.lost_nats, float(self.sizes.sum()))
 
     def sum_by_unit(self, surprisals: np.ndarray) -> np.ndarray:
-        """Sum token surprisals (nats) by unit, (units,), with each unit's part of the out-of-vocabulary text."""
+        """Sum token surprisals (nats) by unit, (units,), with each unit's part of the lost text."""
         totals = np.add.reduceat(surprisals.astype(np.float64), self.boundaries[:-1])
-        return totals + self.oov_nats * self.sizes / self.sizes.sum()
+        return totals + self.lost_nats * self.sizes / self.sizes.sum()
 
 
 @dataclass(frozen=True)
@@ -58,50 +62,28 @@ class SharedData:
     splits: Mapping[str, Split]
 
     @cached_property
-    def is_lossless(self) -> bool:
-        """Whether the tokenizer is lossless on the held-out text, so that bits per byte are defined."""
-        tallies = [self.splits[name].tally for name in HELD_OUT]
-        replaced = self.settings.data.encoding_errors == "replace" and any(
-            all(tally.histogram[byte] for byte in "\ufffd".encode()) for tally in tallies
-        )
-        return not replaced and all(tally.lossless for tally in tallies)
-
-    @cached_property
     def units(self) -> dict[str, HeldOutUnits]:
         """The units of the held-out splits."""
         return {name: self._split_units(name) for name in HELD_OUT}
 
     def _split_units(self, name: str) -> HeldOutUnits:
         split = self.splits[name]
-        boundaries = unit_boundaries(split.starts)
-        if not self.is_lossless:
-            return HeldOutUnits(boundaries, np.diff(boundaries), 0.0)
-        counts = self.splits["train"].tally.histogram
-        oov_nats = ByteModel(counts).nll(split.tally.unknown, split.tally.unknown_count)
+        boundaries, counts = unit_boundaries(split.starts), self.splits["train"].tally.histogram
+        lost_nats = split.tally.lost_nll(counts, self.settings.data.encoding_errors)
         lengths = np.fromiter((len(text.encode()) for text in self.texts[name]), np.int64)
-        return HeldOutUnits(boundaries, _bytes_between(boundaries, split.starts, lengths), oov_nats)
+        return HeldOutUnits(boundaries, _bytes_between(boundaries, split.starts, lengths), lost_nats)
 
     @cached_property
     def passages(self) -> list[Passage]:
         """Passages of the test text."""
         return list(extract_passages(self.texts["test"], self.tokenizer, self.splits["test"].starts))
 
-    def count_repeated(self, name: str) -> int:
-        """Count the documents of a held-out split that are also in the training text."""
-        held = Counter(_document_hashes(self.splits[name]))
-        return sum(held[text] for text in held.keys() & set(_document_hashes(self.splits["train"])))
-
     def true_entropy(self) -> dict[str, float]:
         """The entropy of held-out text from the built-in world in bits per byte: a lower bound for every model."""
         data = self.settings.data
         sources = {"valid": data.valid or data.text, "test": data.test or data.text}
         generated = [name for name in HELD_OUT if all(source.partition(":")[0] == "world" for source in sources[name])]
-        return {name: _true_bits_per_byte(self.texts[name]) for name in generated} if self.is_lossless else {}
-
-
-def _document_hashes(split: Split) -> Iterator[int]:
-    """Yield a hash of each document's tokens."""
-    return (hash(split.ids[first:last].tobytes()) for first, last in pairwise(split.starts.tolist()))
+        return {name: _true_bits_per_byte(self.texts[name]) for name in generated}
 
 
 def _true_bits_per_byte(texts: Sequence[str]) -> float:

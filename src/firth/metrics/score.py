@@ -17,17 +17,19 @@ class Score:
     name: str  # `perplexity`, `bits_per_byte`, `accuracy`, …
     value: float | None
     signature: str  # how it was computed: `tok:word/1a2b|ctx:carried|split:test|…`
+    note: str = ""  # what belongs beside the value
 
     def __str__(self) -> str:
         value = "n/a" if self.value is None else f"{self.value:.4f}"
-        return f"{self.name} {value}  [{self.signature}]"
+        return f"{self.name} {value}{self.note and f' ({self.note})'}  [{self.signature}]"
 
     def _repr_html_(self) -> str:
         return html_table([self.to_dict()])
 
     def to_dict(self) -> dict[str, Any]:
         """As JSON values."""
-        return asdict(self)
+        values = asdict(self)
+        return values if self.note else {key: value for key, value in values.items() if key != "note"}
 
 
 def signature(fields: Mapping[str, object]) -> str:
@@ -40,9 +42,9 @@ def parse_signature(signature: str) -> dict[str, str]:
     return dict(field.partition(":")[::2] for field in signature.split("|"))
 
 
-def format_scores(scores: Iterable[Mapping[str, Any]], verbose: bool = False, undefined: str = "") -> list[str]:
+def format_scores(scores: Iterable[Mapping[str, Any]], verbose: bool = False) -> list[str]:
     """A line for each split, `test perplexity: 9.547   bits per byte 0.6988`; with `verbose` one for each score, with
-    its signature. `undefined` is the reason for n/a."""
+    its signature."""
     lines: dict[str, list[str]] = {}
     for score in scores:
         split = _describe_split(parse_signature(score["signature"]).get("split", ""))
@@ -50,16 +52,17 @@ def format_scores(scores: Iterable[Mapping[str, Any]], verbose: bool = False, un
         parts = lines.setdefault(key, [])
         name = score["name"].replace("_", " ")
         first = f"{split} {name}:".lstrip() if not parts else name
-        parts.append(f"{first} {format_value(score['value'], undefined)}")
+        note = f" ({score['note']})" if score.get("note") else ""
+        parts.append(f"{first} {format_value(score['value'])}{note}")
         if verbose:
             parts[-1] += f"  [{score['signature']}]"
     return ["   ".join(parts) for parts in lines.values()]
 
 
-def format_value(value: float | None, undefined: str = "") -> str:
+def format_value(value: float | None) -> str:
     """Four digits, those before the point all; n/a for an undefined value."""
     if value is None:
-        return f"n/a ({undefined})" if undefined else "n/a"
+        return "n/a"
     return f"{value:,.0f}" if abs(value) >= 1000 else f"{value:.4g}"
 
 

@@ -118,7 +118,7 @@ class WordAligner(TrainedModel):
     def _signature(self, split: labelled_dataset.Split) -> str:
         method, tokenizer = self.config.method, f"{self.tokenizer.kind}/{self.tokenizer.hash[:8]}"
         fields = {"tok": tokenizer, "distortion": method.distortion, "symmetrisation": method.symmetrisation}
-        return signature({**fields, "split": split.name, "data": split.key[:8]})
+        return signature({**fields, **split.signed_fields})
 
     # --- the command line -----------------------------------------------------------------------------------------
 

@@ -57,7 +57,7 @@ class NeuralClassifier(BaseClassifier):
 
     def signed(self, split: labelled_dataset.Split, guess: str = "first") -> str:
         """The signature of a score."""
-        fields = {"guess": guess, "split": split.name, "data": split.key[:8]}
+        fields = {"guess": guess, **split.signed_fields}
         return signature(
             {**self.signature_fields(), **fields, "prec": self.weight_format or self.config.train.precision}
         )

@@ -140,7 +140,7 @@ class SentenceEncoder(TextModel):
             return []
         left, right = self._embed_pairs(part)
         cosines = (left * right).sum(1)
-        signed = self.signed(split=part.name, data=part.key[:8])
+        signed = self.signed(**part.signed_fields)
         return [Score("spearman", spearman(cosines, gold), signed), Score("pearson", pearson(cosines, gold), signed)]
 
     def _retrieval(self, part: labelled_dataset.Split, cache: Path | None) -> list[Score]:
@@ -159,7 +159,7 @@ class SentenceEncoder(TextModel):
             rows = slice(start, start + _QUERY_BATCH)
             nearest = (left[rows] @ right.T).argmax(1)
             correct += int(np.isin(one[rows] * len(positives) + two[nearest], pair_ids).sum())
-        signed = self.signed(among=int(two.max()) + 1, split=part.name, data=part.key[:8])
+        signed = self.signed(among=int(two.max()) + 1, **part.signed_fields)
         return [Score("retrieval_accuracy", correct / len(positives), signed)]
 
     def _embed_pairs(self, part: labelled_dataset.Split) -> tuple[np.ndarray, np.ndarray]:

@@ -7,7 +7,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from firth.datasets.sources import keep_documents, open_source
-from firth.datasets.text_dataset import Documents, documents
+from firth.datasets.text_dataset import Documents, documents, find_overlaps
 from firth.datasets.token_cache import Split, default_cache, tokenise_split
 from firth.errors import FirthError, unknown
 from firth.metrics.perplexity import perplexity
@@ -51,8 +51,10 @@ class TextModel(TrainedModel):
             raise FirthError("an imported model has no text of its own", where=self.run.path, do="give it with --text")
         if name not in known:
             raise unknown("split", name, known)
-        own = replace(self.documents(cache)[name], every=self.sample_every)
-        return tokenise_split(cache, self.sampled(name), own.key, own, self.tokenizer, account=True)
+        splits = self.documents(cache)
+        own = replace(splits[name], every=self.sample_every)
+        tokenised = tokenise_split(cache, self.sampled(name), own.key, own, self.tokenizer, account=True)
+        return replace(tokenised, overlap=find_overlaps(splits, cache).get(name))
 
     def _other_text(self, text: str | Iterable[str], cache: Path) -> Split:
         text = given_text(text)
@@ -61,7 +63,7 @@ class TextModel(TrainedModel):
         return tokenise_split(cache, "given", Documents(source).key, source, self.tokenizer, account=True)
 
     def _signature(self, split: Split) -> str:
-        return self.signed(split=split.name, data=split.key[:8])
+        return self.signed(**split.signed_fields)
 
     def signed(self, **fields: object) -> str:
         """The signature of a score: tokenizer, context, precision, and the fields given."""

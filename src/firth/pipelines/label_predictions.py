@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, get_args
 
 import numpy as np
@@ -107,7 +107,7 @@ class BaseClassifier(TrainedModel, ABC):
     def signed(self, split: labelled_dataset.Split, guess: str = "first") -> str:
         """The signature of a score."""
         fields = {"tok": f"{self.tokenizer.kind}/{self.tokenizer.hash[:8]}", "guess": guess}
-        return signature({**fields, "split": split.name, "data": split.key[:8]})
+        return signature({**fields, **split.signed_fields})
 
     # --- the command line -------------------------------------------------------------------------------------
 
@@ -155,7 +155,8 @@ def run_examples(
         raise FirthError(what, where=run.path, do=do)
     if model.sample_every == 1:
         return examples
-    return labelled_dataset.make_split(model.sampled(split), examples.examples[:: model.sample_every])
+    sample = labelled_dataset.make_split(model.sampled(split), examples.examples[:: model.sample_every])
+    return replace(sample, overlap=examples.overlap)
 
 
 def checked_examples(examples: Iterable[Any], *kinds: type) -> list[labelled_dataset.Example]:

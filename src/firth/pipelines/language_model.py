@@ -72,8 +72,12 @@ class LanguageModel(TextModel):
         tokens = self.tokenised_split(text, split, cache)
         nll = float(self.surprisals(tokens).sum(dtype=np.float64))
         signed = self._signature(tokens)
-        bits = Score("bits_per_byte", self._bits_per_byte(nll, tokens), signed)
-        return Table([Score("perplexity", perplexity(nll, tokens.tally.tokens), signed), bits])
+        lost, causes = self._lost_nll(tokens), tokens.tally.lost(self.config.data.encoding_errors)
+        share = bits_per_byte(lost, tokens.tally.bytes)
+        note = f"of which {share:.4f} for what the tokenizer loses: {', '.join(causes)}" if causes else ""
+        bits = Score("bits_per_byte", bits_per_byte(nll + lost, tokens.tally.bytes), signed, note)
+        unknown = next((cause for cause in causes if "unknown" in cause), "")
+        return Table([Score("perplexity", perplexity(nll, tokens.tally.tokens), signed, unknown), bits])
 
     def surprisals(self, split: Split) -> np.ndarray:
         """Surprisal (-log p, nats) of every token of a split, [END] of each document included."""
@@ -84,18 +88,11 @@ class LanguageModel(TextModel):
         return self.evaluate(text, split)[0].value
 
     def bits_per_byte(self, text: str | Iterable[str] | None = None, split: str = "test") -> float | None:
-        """Bits per byte of the original text; None where the tokenizer loses some of it."""
+        """Bits per byte of the original text, with what the tokenizer loses; None if the scores do not sum to one."""
         return self.evaluate(text, split)[1].value
 
-    def _bits_per_byte(self, nll: float, split: Split) -> float | None:
-        replaced = self.config.data.encoding_errors == "replace" and all(
-            split.tally.histogram[byte] for byte in "\ufffd".encode()
-        )
-        if replaced or not split.tally.lossless:
-            return None
-        byte_model = ByteModel(self.run.record.data["byte_counts"])
-        oov_nll = byte_model.nll(split.tally.unknown, split.tally.unknown_count)
-        return bits_per_byte(nll + oov_nll, split.tally.bytes)
+    def _lost_nll(self, split: Split) -> float:
+        return split.tally.lost_nll(self.run.record.data["byte_counts"], self.config.data.encoding_errors)
 
     @property
     def normalised(self) -> bool:

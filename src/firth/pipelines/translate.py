@@ -90,7 +90,7 @@ class TranslationModel(Seq2SeqModel):
         """Exact match, and the task's metrics (BLEU and chrF, or ROUGE), of generated texts against the references."""
         generated = self.generate([pair.left for pair in part.examples], **options)
         references, beam = [pair.right for pair in part.examples], options.get("beam", 1)
-        fields = {"split": part.name, "data": part.key[:8], "texts": len(references), "beam": beam}
+        fields = {**part.signed_fields, "texts": len(references), "beam": beam}
         signed = parse_signature(self.signed(**fields))
         signed = {"by": signed.pop("tok"), **signed}  # sacrebleu's own tok is the tokenisation for comparison
         exact = sum(one.strip() == other.strip() for one, other in zip(generated, references, strict=True))
@@ -107,7 +107,7 @@ class TranslationModel(Seq2SeqModel):
         if not (sure and self.system.backbone.decoder.has_alignment):
             return []
         links = self.links([(pair.left, pair.right) for pair in part.examples])
-        signed = self.signed(split=part.name, data=part.key[:8])
+        signed = self.signed(**part.signed_fields)
         return [Score(name, value, signed) for name, value in alignment_scores(links, part.examples, sure).items()]
 
     def quality(self) -> Score:

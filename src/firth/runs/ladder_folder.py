@@ -113,7 +113,7 @@ class Ladder:
 
     path: Path
     about: Mapping[str, Any]  # text, splits, tokenizer, budget, seed
-    metric: str  # bits per byte, or per token
+    metric: str  # bits per byte; of firth 0.2 also bits per token
     rows: tuple[Row, ...]
     advice: Advice
     floors: Mapping[str, float]  # the entropy of valid and test, where the generating process is known

@@ -54,8 +54,7 @@ class Record:
                 raise FirthError("written by a newer firth: upgrade with pip install -U firth")
             if values["format"] < 2:
                 values = migrations.rename(values, migrations.RECORD) | {"config": migrations.migrate(values["config"])}
-            if values["format"] < 3:
-                values = {**values, "config": migrations.keep_split(values["config"])}
+            values = {**values, "config": migrations.keep_split(values["config"])}
             record = cls(**{**values, "config": from_dict(System, values["config"])})
         except (ValueError, TypeError, KeyError, AttributeError) as error:
             raise FirthError(f"damaged ({error})", where=where, do=_DAMAGED) from None
@@ -170,6 +169,7 @@ class Run:
                 {
                     "name": rename.get(score["name"], score["name"]),
                     **{key: score[key] for key in ("value", "signature")},
+                    **({"note": score["note"]} if "note" in score else {}),
                 }
                 for score in scores
             ]

@@ -100,35 +100,50 @@ class Comparison(Table[dict[str, Any]]):
 
 
 def compare_runs(paths: Sequence[str]) -> tuple[list[dict[str, Any]], list[str]]:
-    """One row per run, and warnings about differences that make scores incomparable."""
-    rows: list[dict[str, Any]] = []
+    """One row per run, and warnings about differences that make scores incomparable. Perplexities of different
+    vocabularies are left out; such runs are ranked by bits per byte if all have it on the same text."""
+    scores_of = [_test_scores(Run.open(path)) for path in paths]
     signatures: dict[str, list[dict[str, str]]] = {}
-    for path in paths:
-        run, about = Run.open(path), summary(path)
-        scores = {
-            score["name"]: score
-            for score in sorted(run.scores(), key=_is_whole_test)  # a score of the whole split replaces one of a sample
-            if parse_signature(score["signature"]).get("split", "").partition("/")[0] == "test"
-        }
-        rows.append(
-            {
-                "run": about["run"],
-                "preset": about["preset"],
-                "state": about["state"],
-                "step": about["step"],
-                "parameters": about["parameters"],
-                "seconds": about["seconds"],
-                "tokens seen": about["tokens_seen"],
-                "scores": {name.replace("_", " "): score["value"] for name, score in scores.items()},
-            }
-        )
+    for scores in scores_of:
         for name, score in scores.items():
             signatures.setdefault(name, []).append(parse_signature(score["signature"]))
-    names = dict.fromkeys(name for row in rows for name in row["scores"])
-    rows = [row | {f"test {name}": row["scores"].get(name) for name in names} for row in rows]
-    for row in rows:
-        del row["scores"]
-    return rows, [text for part, text in _DIFFERING.items() if any(_differ(part, each) for each in signatures.values())]
+    incomparable = {name for name, each in signatures.items() if "perplexity" in name and _differ("tok", each)}
+    names = [name for name in signatures if name not in incomparable]
+    rows = [_row(path, scores, names) for path, scores in zip(paths, scores_of, strict=True)]
+    warnings = [text for part, text in _DIFFERING.items() if any(_differ(part, each) for each in signatures.values())]
+    if incomparable:
+        left_out = "these runs have different vocabularies: their perplexities do not compare and are left out"
+        is_ranked = _is_ranked(rows, signatures)
+        warnings.append(f"{left_out}; ranked by bits per byte, the best first" if is_ranked else left_out)
+        rows = sorted(rows, key=lambda row: row[_RANKED]) if is_ranked else rows
+    return rows, warnings
+
+
+_RANKED = "test bits per byte"
+
+
+def _is_ranked(rows: Sequence[Mapping[str, Any]], signatures: Mapping[str, Sequence[dict[str, str]]]) -> bool:
+    return all(row.get(_RANKED) is not None for row in rows) and not _differ("data", signatures["bits_per_byte"])
+
+
+def _test_scores(run: Run) -> dict[str, dict[str, Any]]:
+    """The scores of a run's test split by name; one of the whole split replaces one of a sample."""
+    return {
+        score["name"]: score
+        for score in sorted(run.scores(), key=_is_whole_test)
+        if parse_signature(score["signature"]).get("split", "").partition("/")[0] == "test"
+    }
+
+
+def _row(path: str, scores: Mapping[str, Mapping[str, Any]], names: Iterable[str]) -> dict[str, Any]:
+    about = summary(path)
+    columns = ("run", "preset", "state", "step", "parameters", "seconds")
+    values = {name: score["value"] for name, score in scores.items()}
+    return {
+        **{column: about[column] for column in columns},
+        "tokens seen": about["tokens_seen"],
+        **{f"test {name.replace('_', ' ')}": values.get(name) for name in names},
+    }
 
 
 def _is_whole_test(score: Mapping[str, Any]) -> bool:
@@ -143,7 +158,7 @@ def _differ(part: str, signatures: Sequence[dict[str, str]]) -> bool:
 # The warning for each part of the signatures that differs.
 _DIFFERING = {
     "data": "these runs were tested on different text, so their scores cannot be compared",
-    "tok": "these runs have different tokenizers: compare bits per byte, not perplexity",
+    "leak": "some of these runs were tested on text that is in their training text: see leak in their signatures",
     "ctx": "these runs were scored with different contexts: see ctx in their signatures",
     "prec": "these runs were scored in different precisions: see prec in their signatures",
 }

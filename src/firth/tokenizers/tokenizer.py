@@ -43,7 +43,8 @@ class OovEncoding:
     ids: list[int]
     oov_bytes: bytes  # the original text of all unknown tokens, concatenated
     oov_count: int
-    lossless: bool  # decoding the ids, with the OOV spans put back, gives the text exactly
+    decoded: str  # the text of the ids, with the OOV spans put back
+    lossless: bool  # it is the original text exactly
 
 
 class Tokenizer:
@@ -265,19 +266,21 @@ class Tokenizer:
     def encode_batch_with_oov(self, texts: Sequence[str]) -> list[OovEncoding]:
         """The token ids and the out-of-vocabulary spans of each text."""
         if self.reversible:
-            return [OovEncoding(ids, b"", 0, True) for ids in self.encode_batch(texts)]
+            encoded = self.encode_batch(texts)
+            return [OovEncoding(ids, b"", 0, text, True) for ids, text in zip(encoded, texts, strict=True)]
         return [self._with_oov(*pair) for pair in zip(texts, self._encode_offsets(texts), strict=True)]
 
     def _with_oov(self, text: str, encoding: tokenizers.Encoding) -> OovEncoding:
         ids, unknown = encoding.ids, self.special.unknown
         if unknown not in ids:
-            return OovEncoding(ids, b"", 0, self._rust.decode(ids, skip_special_tokens=False) == text)
+            decoded = self._rust.decode(ids, skip_special_tokens=False)
+            return OovEncoding(ids, b"", 0, decoded, decoded == text)
         spans = self._unknown_text(text, encoding)
         tokens = [self.id_to_token(i) if span is None else span for i, span in zip(ids, spans, strict=True)]
         decoder = self._rust.decoder
         decoded = " ".join(tokens) if decoder is None else decoder.decode(tokens)
         oov = [span.encode() for span in spans if span is not None]
-        return OovEncoding(ids, b"".join(oov), len(oov), decoded == text)
+        return OovEncoding(ids, b"".join(oov), len(oov), decoded, decoded == text)
 
     def _unknown_text(self, text: str, encoding: tokenizers.Encoding) -> list[str | None]:
         """For each token the text it covers if it is the unknown token, else None."""

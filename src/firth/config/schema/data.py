@@ -45,6 +45,7 @@ class Text:
     split_by: Literal["bytes", "documents"] = "bytes"  # what the fractions are of; bytes: large documents are cut
     # most bytes of validation and of test text if they are fractions of bytes; 0: no limit
     max_heldout: int = bounded(2_000_000, least=0)
+    group_duplicates: bool = True  # documents with the same text are in one split
     # what a document is; auto: each file of a folder, each paragraph of a file
     document: Literal["auto", "file", "paragraph", "line"] = "auto"
     encoding: str = "utf-8"  # character encoding of the files
@@ -63,6 +64,7 @@ class LabelledExamples:
     test: tuple[str, ...] = ()  # files or sets of test examples; without them, a fraction
     valid_fraction: float = bounded(0.1, least=0.0, most=0.5)  # fraction of the examples for validation
     test_fraction: float = bounded(0.1, least=0.0, most=0.5)  # fraction of the examples for the test
+    group_duplicates: bool = True  # examples with the same texts are in one split, whatever their labels
     format: str = ""  # format of the files: tsv, csv, jsonl, labels, …; empty: by name or content
     columns: tuple[str, ...] = ()  # columns of a table that have other names: text=body,label=class
     encoding: str = "utf-8"  # character encoding of the files

@@ -10,8 +10,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from firth.corpus import near_duplicates
-from firth.corpus.near_duplicates import HASHES, MinHasher, MinHashLSH, choose_bands, estimate_jaccard
+from firth.datasets import near_duplicates
+from firth.datasets.near_duplicates import HASHES, MinHasher, MinHashLSH, choose_bands, estimate_jaccard
 from firth.errors import FirthError
 
 word = st.text("abcdefğü", min_size=1, max_size=4)
