@@ -9,6 +9,10 @@ import os
 os.environ["OMP_NUM_THREADS"] = "1"
 
 import pytest
+from hypothesis import HealthCheck, settings
+
+settings.register_profile("busy", deadline=None, suppress_health_check=[HealthCheck.too_slow])
+settings.load_profile("busy")
 
 
 @pytest.fixture(scope="session", autouse=True)
