@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import os
-import threading
 from array import array
 from collections.abc import Iterable, Iterator
 from dataclasses import asdict, dataclass
@@ -84,21 +83,17 @@ def _open(path: Path, name: str, key: str) -> Split:
 
 
 def _build(path: Path, documents: Iterable[str], tokenizer: Tokenizer, account: bool) -> None:
-    temporary = path.with_name(f".{path.name}.{os.getpid()}.{threading.get_ident()}")
-    atomic_files.make_folder(temporary)
     dtype = "uint16" if tokenizer.vocab_size <= 1 << 16 else "uint32"
     lengths = array("q")
     count = _Account(tokenizer) if account else _Count(tokenizer)
-    try:
-        with atomic_files.explain_errors(path), (temporary / "ids.bin").open("wb") as file:
+    with atomic_files.building(path) as temporary:
+        with atomic_files.explain_errors(path), (temporary / "ids.bin").open("xb") as file:
             for block in blocks(documents):
                 encoded = [(*ids, tokenizer.special.end) for ids in count.encode(block)]
                 file.write(np.fromiter(chain.from_iterable(encoded), _TYPES[dtype]).tobytes())
                 lengths.extend(map(len, encoded))
         if lengths:
             _finish(temporary, path, count.tally(lengths), lengths, dtype)
-    finally:
-        atomic_files.remove_folder(temporary)
     if not lengths:
         raise FirthError("no documents in this split", do="give more text, other fractions, or --document line")
 

@@ -112,11 +112,11 @@ def fit(request: TrainRequest) -> Model:
         lock = request.run.lock() if distributed.is_main_process else None
         try:
             final = _fit(request, distributed)
+            distributed.barrier()
+            return _finish(request, distributed, final)
         finally:
             if lock is not None:
                 lock.close()
-        distributed.barrier()
-        return _finish(request, distributed, final)
 
 
 def _fit(request: TrainRequest, distributed: Distributed) -> FinalScores | None:
@@ -323,8 +323,8 @@ def _restart_if_best_is_lost(request: TrainRequest) -> None:
     checkpoint = checkpoints.newest_checkpoint(request.run.path)
     if checkpoint is None:
         return
-    data = (checkpoint / "training.json").read_bytes()
-    if TrainerState.from_json(data, request.run.config_digest(), checkpoint).best_loss is None:
+    data, where = checkpoints.read(checkpoint, "training.json"), checkpoint / "training.json"
+    if TrainerState.from_json(data, request.run.config_digest(), where).best_loss is None:
         return
     try:
         read_metadata(request.run.weights)
@@ -353,7 +353,7 @@ def load(run: Run, weights: str = "") -> Model:
     require_trained(run, "trained weights")
     record, tokenizers = run.record, run.tokenizers()
     tokenizer, classes = tokenizers.get("text"), len(record.data.get("labels", ())) or 2
-    system = build(record.config, vocab_size(tokenizers), classes, source_vocab_size(tokenizers))
+    system = _build(run, vocab_size(tokenizers), classes, source_vocab_size(tokenizers))
     metadata = load_model(run.weights, system, run.config_digest())
     if metadata["tokenizers"] != record.tokenizers:
         do = "restore the folder, or train again"
@@ -363,6 +363,17 @@ def load(run: Run, weights: str = "") -> Model:
         quantize_weights(system, weights)
         model.weight_format = weights
     return model
+
+
+def _build(run: Run, *sizes: int) -> System:
+    """The network of config.json, in which whatever cannot be built is damage."""
+    try:
+        return build(run.record.config, *sizes)
+    except (ValueError, TypeError, LookupError, ArithmeticError, AssertionError, RuntimeError) as error:
+        if "can't allocate memory" in str(error):
+            raise
+        what = "damaged: no network can be built from it"
+        raise FirthError(what, where=run.path / "config.json", do="restore it, or train again") from None
 
 
 def _finish(request: TrainRequest, distributed: Distributed, final: FinalScores | None) -> Model:

@@ -30,6 +30,7 @@ from firth.report.word_maps import word_map
 from firth.runs import atomic_files
 from firth.runs.run_folder import Record, Run, TrainRequest
 from firth.runs.trained_model import TrainedModel, read_options
+from firth.runs.weights import require_finite
 from firth.tokenizers.tokenizer import Tokenizer
 from firth.training import pass_loop
 
@@ -281,4 +282,8 @@ def load(run: Run) -> WordVectorModel:
     """The trained vectors of a run, memory-mapped."""
     shared.require_trained(run, "vectors")
     shared.require_matching_config(run, safetensors_store.read_metadata(run.weights), "vectors")
-    return WordVectorModel(run, run.tokenizer("text"), safetensors_store.read(run.weights))
+    vectors = safetensors_store.read(run.weights)
+    arrays = {"vectors": vectors.vectors, "context": vectors.context}
+    arrays |= {"buckets": vectors.subwords.buckets} if vectors.subwords is not None else {}
+    require_finite({name: array for name, array in arrays.items() if array is not None}, run.weights)
+    return WordVectorModel(run, run.tokenizer("text"), vectors)

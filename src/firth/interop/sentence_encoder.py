@@ -9,7 +9,7 @@ from typing import Any
 from firth.config import schema
 from firth.interop import hf_folder
 from firth.interop.tables.bert import NO_HEAD
-from firth.runs import atomic_files
+from firth.runs.gate import Gate
 
 _TYPE = "sentence_transformers.models."
 _MODULES = {"Transformer": "", "Pooling": "1_Pooling", "Normalize": "2_Normalize"}
@@ -36,7 +36,8 @@ def add_pooling(path: Path, config: schema.Neural) -> None:
         "sentence_bert_config.json": {"max_seq_length": config.batching.length, "do_lower_case": False},
         "config_sentence_transformers.json": {"similarity_fn_name": "cosine"},
     }
+    gate = Gate(path)
     for folder in filter(None, _MODULES.values()):
-        atomic_files.make_folder(path / folder)
+        gate.make_folder(folder)
     for name, values in files.items():
-        atomic_files.replace_file(path / name, hf_folder.json_bytes(values))
+        gate.replace(name, hf_folder.json_bytes(values))

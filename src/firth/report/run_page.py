@@ -8,7 +8,6 @@ from typing import Any
 
 from firth.config import to_dict
 from firth.report.charts import Series, line_chart
-from firth.runs import atomic_files
 from firth.runs.run_folder import Run, read_log
 from firth.runs.summary import format_summary, summary
 
@@ -31,7 +30,7 @@ code { font-size: .85em; color: var(--soft); }
 
 def write_report(run: Run, samples: Sequence[str], title: str = "Samples", figures: Sequence[str] = ()) -> None:
     """Write report.html into a run folder."""
-    atomic_files.replace_file(run.path / "report.html", run_page(run, samples, title, figures).encode())
+    run.write_report(run_page(run, samples, title, figures))
 
 
 def run_page(run: Run, samples: Sequence[str], title: str = "Samples", figures: Sequence[str] = ()) -> str:

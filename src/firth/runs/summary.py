@@ -2,37 +2,60 @@
 
 from __future__ import annotations
 
-import json
 import math
-import struct
-from collections.abc import Iterable, Mapping, Sequence
+import os
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from html import escape
 from pathlib import Path
-from typing import Any
+from typing import Any, TypedDict
 
 from firth.display import Table
 from firth.errors import FirthError
 from firth.metrics.score import parse_signature
-from firth.runs import checkpoints
+from firth.runs import atomic_files, checkpoints, json_files
+from firth.runs.json_files import Natural
 from firth.runs.progress import format_duration
 from firth.runs.run_folder import Run, read_log
-from firth.runs.weights import METADATA_KEY
+from firth.runs.weights import METADATA_KEY, read_header
 
 
 def summary(path: Path | str) -> dict[str, Any]:
-    """The summary of a run."""
-    run = Run.open(path)
-    record, lines = run.record, list(read_log(run.path / "log.jsonl"))
+    """The summary of a run; an error if a part of it is damaged."""
+    about, damage = survey(path)
+    if damage:
+        raise damage[0]
+    return about
+
+
+def survey(path: Path | str) -> tuple[dict[str, Any], list[FirthError]]:
+    """What can be told of a run, and the damage that was found."""
+    run = Run.require(path)
+    damage: list[FirthError] = []
+
+    def part(read: Callable[[], Any], default: Any = None) -> Any:
+        try:
+            return read()
+        except FirthError as error:
+            damage.append(error)
+            return default
+
+    about: dict[str, Any] = {"run": str(run.path)}
+    if part(lambda: run.record) is not None:
+        about |= _describe(run, part)
+    return about | {"disk": _disk_use(run.path)}, damage
+
+
+def _describe(run: Run, part: Callable[..., Any]) -> dict[str, Any]:
+    record, lines = run.record, part(lambda: list(read_log(run.path / "log.jsonl")), [])
     data = record.config.data
     valid = [line for line in lines if line.get("split") == "valid" and {"loss", "metric", "value"} <= set(line)]
     best = min(valid, key=lambda line: line["loss"], default=None)
     tokens = sum(line.get("tokens", 0) for line in lines)
-    vocabulary = run.text_tokenizer()
+    vocabulary = part(lambda: run.tokenizers().get("text"))
     return {
-        "run": str(run.path),
         "preset": record.preset,
-        "state": _state(run),
-        "parameters": count_parameters(run.weights) if run.is_trained else None,
+        "state": part(lambda: _state(run)),
+        "parameters": part(lambda: count_parameters(run.weights) if run.is_trained else None),
         "vocabulary": f"{vocabulary.vocab_size:,} ({vocabulary.kind})" if vocabulary else None,
         "text": ", ".join((*getattr(data, "source", ()), *getattr(data, "target", ())) or data.text),
         "seconds": max((line.get("seconds", 0.0) for line in lines), default=0.0),
@@ -40,16 +63,22 @@ def summary(path: Path | str) -> dict[str, Any]:
         **({"training": record.data["training"]} if "training" in record.data else {}),
         **_notes(lines),
         "best_valid": f"{best['metric']} {best['value']:.4f} at step {best['step']:,}" if best else None,
-        "scores": [f"{score['name']} {_number(score['value'])}  [{score['signature']}]" for score in run.scores()],
+        "scores": [_score_line(score) for score in part(run.scores, [])],
         "machine": ", ".join(f"{key} {value}" for key, value in record.machine.items()),
         **_origin(record.data.get("origin")),
-        "disk": sum(file.stat().st_size for file in run.path.rglob("*") if file.is_file()),
     }
+
+
+def _disk_use(path: Path) -> int:
+    """The bytes of the files in a folder; links are not followed."""
+    return sum((Path(folder) / name).lstat().st_size for folder, _, names in os.walk(path) for name in names)
 
 
 def format_summary(about: Mapping[str, Any]) -> dict[str, Any]:
     """A summary for people: thousands separators, times and sizes with units."""
-    values = {**about, "seconds": format_duration(about["seconds"]), "disk": f"{about['disk'] / 1e6:,.1f} MB"}
+    values = {**about, "disk": f"{about['disk'] / 1e6:,.1f} MB"}
+    if "seconds" in about:
+        values["seconds"] = format_duration(about["seconds"])
     names = {"seconds": "time"}
     return {names.get(key, key): f"{value:,}" if isinstance(value, int) else value for key, value in values.items()}
 
@@ -123,17 +152,29 @@ _DIFFERING = {
 }
 
 
+class Counted(TypedDict, total=False):
+    """The metadata of a weights file whose tensors are not its parameters."""
+
+    parameters: Natural
+
+
+class Progress(TypedDict):
+    """How far training came, of a checkpoint."""
+
+    step: Natural
+    finished: bool
+
+
 def count_parameters(path: Path) -> int:
     """The number of parameters in a weights file, or as its metadata says (n-gram models), from its header alone."""
     try:
-        with path.open("rb") as file:
-            header = json.loads(file.read(struct.unpack("<Q", file.read(8))[0]))
-        metadata = json.loads(header.pop("__metadata__", {}).get(METADATA_KEY, "{}"))
+        with atomic_files.open_file(path) as file:
+            header = read_header(file)
+        metadata = json_files.decode(header.metadata.get(METADATA_KEY, "{}").encode(), Counted)
         if "parameters" in metadata:
-            return int(metadata["parameters"])
-        tensors = header.values()
-        return sum(math.prod(entry["shape"]) for entry in tensors if "F" in entry["dtype"])
-    except (OSError, ValueError, struct.error, KeyError, TypeError, AttributeError):
+            return metadata["parameters"]
+        return sum(math.prod(entry["shape"]) for entry in header.tensors.values() if "F" in entry["dtype"])
+    except (OSError, ValueError):
         raise FirthError("damaged weights", where=path, do="restore the file, or train again") from None
 
 
@@ -143,7 +184,8 @@ def _state(run: Run) -> str:
     if checkpoint is None:
         without_checkpoint = "done" if "steps" not in run.record.data else "trained (its checkpoints are gone)"
         return without_checkpoint if run.is_trained else "begun"
-    values = json.loads((checkpoint / "training.json").read_bytes())
+    file = checkpoint / "training.json"
+    values = json_files.parse(checkpoints.read(checkpoint, file.name), Progress, file, "delete this checkpoint")
     return f"{'done' if values['finished'] else 'open'}, step {values['step']:,}" + (f" of {steps:,}" if steps else "")
 
 
@@ -159,6 +201,10 @@ def _origin(origin: dict[str, Any] | None) -> dict[str, str]:
         return {}
     change = f"{origin['added']} tokens added, {origin['removed']} removed"
     return {"origin": f"{origin['run']} at step {origin['step']}, {change}"}
+
+
+def _score_line(score: Mapping[str, Any]) -> str:
+    return f"{score['name']} {_number(score['value'])}  [{score['signature']}]"
 
 
 def _number(value: float | None) -> str:
