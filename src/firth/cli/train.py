@@ -31,6 +31,9 @@ def train(
     values: dict[str, str],
     settings: SETTINGS = None,
     out: Annotated[Path | None, typer.Option(help="The run folder; runs/PRESET by default.")] = None,
+    state_dir: Annotated[
+        Path | None, typer.Option(help="A folder elsewhere for the checkpoints, such as one on a larger disk.")
+    ] = None,
     plan: Annotated[bool, typer.Option("--plan", help="Only estimate parameters, time, memory and disk.")] = False,
     quiet: QUIET = False,
     as_json: Annotated[bool, typer.Option("--json", help="Print a JSON line per step and evaluation.")] = False,
@@ -43,13 +46,13 @@ def train(
         if values or settings or out or plan:
             do = "leave out the other options, or train a new run from its weights with --init-from"
             raise FirthError("a run is resumed with its own configuration", where=what, do=do)
-        _train_and_report(lambda: api.resume(what, progress=style), style)
+        _train_and_report(lambda: api.resume(what, progress=style, state_dir=state_dir), style)
         return
     choice = api.resolve_config(what, settings or [], values)
     if plan:
         _print_plan(api.plan(choice), as_json)
         return
-    _train_and_report(lambda: api.train_config(choice, out, style), style)
+    _train_and_report(lambda: api.train_config(choice, out, style, state_dir), style)
 
 
 def _train_and_report(train: Callable[[], Any], style: str) -> None:
@@ -69,7 +72,7 @@ def _train_and_report(train: Callable[[], Any], style: str) -> None:
     elif style != "quiet":
         for score in scores:
             value = "n/a" if score["value"] is None else f"{score['value']:.4g}"
-            name = f"{parse_signature(score['signature'])['split']} {score['name'].replace('_', ' ')}"
+            name = f"{parse_signature(score['signature']).get('split', '')} {score['name'].replace('_', ' ')}"
             print(f"{name}: {value}  [{score['signature']}]")
         print(f"run folder: {model.run.path}  ({model.hint}; {model.run.path}/report.html)")
 

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import functools
 import json
 import os
+import tempfile
 from array import array
 from collections.abc import Iterable, Iterator
 from dataclasses import asdict, dataclass
@@ -56,6 +58,22 @@ def default_cache() -> Path:
     """The folder of token caches: $FIRTH_CACHE, else the user's cache folder."""
     root = os.environ.get("FIRTH_CACHE") or Path(os.environ.get("XDG_CACHE_HOME") or "~/.cache") / "firth"
     return Path(root).expanduser()
+
+
+def usable_cache() -> Path:
+    """The same to score with: where it cannot be written, a temporary folder of this process."""
+    cache = default_cache()
+    try:
+        cache.mkdir(parents=True, exist_ok=True)
+        with tempfile.TemporaryFile(dir=cache):
+            return cache
+    except OSError:
+        return Path(_temporary_cache().name)
+
+
+@functools.cache
+def _temporary_cache() -> tempfile.TemporaryDirectory[str]:
+    return tempfile.TemporaryDirectory(prefix="firth-cache-")
 
 
 def tokenise_split(

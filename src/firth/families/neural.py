@@ -214,7 +214,7 @@ def _prepare(
     request: TrainRequest, config: schema.Neural, run: Run | None, make: Callable[..., System] = build
 ) -> Prepared:
     """The data and the network; a run that exists has its tokenizers, and says nothing."""
-    known, say = (run.tokenizers(), lambda _: None) if run else (_known_tokenizers(config), request.progress.say)
+    known, say = (run.tokenizers(), lambda _: None) if run else (_known_tokenizers(request), request.progress.say)
     tokenizers, splits = read_training_data(config, known, request.cache, say)
     if "valid" not in splits:
         raise FirthError("no validation text", do="set data.valid_fraction above 0, or give --valid")
@@ -223,8 +223,11 @@ def _prepare(
     return Prepared(config, tokenizers, splits, make(config, *_sizes(tokenizers, splits)))
 
 
-def _known_tokenizers(config: schema.Neural) -> Tokenizers:
-    """The tokenizers of the run that the network is initialised from, or of its teacher."""
+def _known_tokenizers(request: TrainRequest) -> Tokenizers:
+    """Those that are given, or of the run that the network is initialised from, or of its teacher."""
+    config = request.config
+    if request.tokenizers:
+        return dict(request.tokenizers)
     if config.init_from:
         return initial_tokenizers(config)
     return teacher_tokenizers(config.objective) if isinstance(config.objective, schema.Distillation) else {}

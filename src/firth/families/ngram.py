@@ -59,7 +59,8 @@ def _prepare(request: TrainRequest) -> Prepared:
     config, say = (run.record.config, lambda _: None) if resumed else (request.config, request.progress.say)
     if resumed and not run.record.data["splits"]:
         raise FirthError("this model was imported, not trained", where=run.path, do="import it again with firth import")
-    tokenizer, splits = read_text(config, run.tokenizer("text") if resumed else None, request.cache, say)
+    ready = run.tokenizer("text") if resumed else request.tokenizers.get("text")
+    tokenizer, splits = read_text(config, ready, request.cache, say)
     if resumed:
         shared.require_same_text(run, splits)
     return Prepared(config, tokenizer, splits)

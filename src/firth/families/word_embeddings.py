@@ -13,7 +13,7 @@ from firth.config import schema
 from firth.config.core import bounded
 from firth.datasets.sources import open_source
 from firth.datasets.text_dataset import document_sizes, documents, make_tokenizer, tokenise_splits
-from firth.datasets.token_cache import Split, default_cache
+from firth.datasets.token_cache import Split, usable_cache
 from firth.display import Table
 from firth.embeddings import count_vectors, drift, glove, phrases, word2vec
 from firth.embeddings import training_text as texts
@@ -231,7 +231,7 @@ class WordVectorModel(TrainedModel):
         if text is not None:
             do = "firth vectors evaluate compares vectors by what they know of words"
             raise FirthError("vectors are scored on their own held-out text only", where=self.run.path, do=do)
-        part = self._split(split, cache or default_cache())
+        part = self._split(split, cache or usable_cache())
         loss = self._loss(part)
         if loss is None or not loss.count:
             return Table()

@@ -20,8 +20,7 @@ from firth.ladder.rungs import RUNGS, choose_size, is_neural, slowdown, sort_run
 from firth.ladder.settings import Settings, parse_settings
 from firth.ladder.shared_data import HELD_OUT, MIN_DOCUMENTS, SharedData, prepare, read_texts
 from firth.report.ladder_page import ladder_page
-from firth.runs import atomic_files
-from firth.runs.ladder_folder import Ladder, LadderFolder, Result, Row, rung_folder
+from firth.runs.ladder_folder import Ladder, LadderFolder, Result, Row
 from firth.runs.progress import Progress, Style, parse_budget
 from firth.runs.run_folder import Run
 from firth.training.device import has_bf16
@@ -72,7 +71,7 @@ def train_rungs(settings: Settings, folder: LadderFolder, progress: LadderProgre
         )
     results: list[Result] = []
     for number, name in enumerate(names, 1):
-        done = folder.read_result(name)
+        done = folder.read_result(name, {split: len(units.sizes) for split, units in shared.units.items()})
         if done is None:
             spent = sum(result.seconds for result in results if not is_neural(result.rung))
             budget = divide_budget(settings, shared.splits["train"].tally.bytes, spent)
@@ -85,14 +84,16 @@ def _train_rung(
     name: str, position: str, folder: LadderFolder, shared: SharedData, budget: RungBudget, progress: LadderProgress
 ) -> Result:
     """Train (or resume) one rung and save its result."""
-    choice = choose_rung(name, shared.settings, shared.tokenizer_config, budget)
-    run = Run(rung_folder(folder.path, name))
+    tokenizers = {"text": shared.tokenizer}
+    choice = replace(choose_rung(name, shared.settings, shared.tokenizer_config, budget), tokenizers=tokenizers)
+    run = Run(folder.run_folder(name))
     progress.say(f"{position} {name}" + (f" ({choice.name}, {budget.budget})" if is_neural(name) else ""))
     if run.exists:  # with the run's own settings, so that the ladder's folder may be moved
         model = api.resume(run.path, progress=progress)
     else:
         if is_neural(name):
             choice = choose_rung(name, shared.settings, shared.tokenizer_config, budget, _epochs(choice))
+            choice = replace(choice, tokenizers=tokenizers)
         model = api.train_config(choice, run.path, progress)
     if model.tokenizer.hash != shared.tokenizer.hash:
         raise FirthError("this rung has another tokenizer", where=run.path, do="delete its folder and run again")
@@ -136,7 +137,7 @@ def _finish(folder: LadderFolder, shared: SharedData, results: list[Result]) -> 
     )
     values = {key: value for key, value in ladder.to_dict().items() if key not in ("path", "report")}
     folder.write({**_identity(shared), **values})
-    atomic_files.replace_file(ladder.report, ladder_page(ladder).encode("utf-8", "replace"))
+    folder.write_report(ladder_page(ladder))
     return ladder
 
 

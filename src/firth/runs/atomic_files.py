@@ -188,8 +188,8 @@ def open_folder(path: Path) -> Iterator[int]:
 
 @contextmanager
 def building(path: Path) -> Iterator[Path]:
-    """A new folder beside `path` to build it in, removed at the end unless it was renamed. What killed processes left is
-    removed too."""
+    """A new folder beside `path` to build it in, removed at the end unless it was renamed; what killed processes left
+    is removed too."""
     make_folder(path.parent)
     with explain_errors(path), open_folder(path.parent) as folder:
 

@@ -4,7 +4,8 @@ executable. And the request to train in one."""
 from __future__ import annotations
 
 import json
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypedDict
@@ -208,13 +209,14 @@ def _nearby(path: Path) -> str:
 
 @dataclass(frozen=True)
 class TrainRequest:
-    """A configuration to train, the run folder, the token cache, and the progress reporter."""
+    """A configuration to train, the run folder, the token cache, the progress reporter, and tokenizers to use."""
 
     preset: str
     config: System
     run: Run
     cache: Path
     progress: Progress
+    tokenizers: Mapping[str, Tokenizer] = field(default_factory=dict)  # ready ones, by stream
 
     @property
     def request_digest(self) -> str:
