@@ -1,4 +1,4 @@
-"""Atomic file writes: to a temporary file, synced, renamed. Every write, sync and rename of a run goes through here.
+"""Atomic file writes: to a temporary file, synced, renamed. Every write, sync, rename and removal in a run is here.
 
 A temporary file is new, has a name that nobody can guess, and is locked as long as its process writes it: so no link is
 followed, and what a killed process left is told from what another one writes now.
@@ -60,6 +60,11 @@ def sync(descriptor: int) -> None:
 def rename(old: Path, new: Path, folder: int | None = None) -> None:
     """Rename atomically, replacing what is there; with a folder's handle, inside that folder."""
     os.rename(old, new, src_dir_fd=folder, dst_dir_fd=folder)
+
+
+def unlink(name: str, folder: int) -> None:
+    """Remove a file from the folder with this handle."""
+    os.unlink(name, dir_fd=folder)
 
 
 def sync_folder(path: Path) -> None:

@@ -137,7 +137,7 @@ class Gate:
     def remove(self, name: str) -> None:
         """Remove a file or a link, if it is there."""
         with suppress(FileNotFoundError), self._at(name) as (folder, last):
-            os.unlink(last, dir_fd=folder)
+            atomic_files.unlink(last, folder)
 
     def remove_folder(self, name: str, own: Collection[str]) -> None:
         """Remove a folder in which are only files with these names, in their order; with others it stays whole."""
@@ -149,7 +149,7 @@ class Gate:
                     raise FirthError("not a file of a checkpoint", where=self.path / name / foreign[0], do=do)
                 for each in own:
                     if each in found:
-                        os.unlink(each, dir_fd=folder)
+                        atomic_files.unlink(each, folder)
             os.rmdir(last, dir_fd=parent)
 
     def remove_leftovers(self, name: str = ".") -> None:
