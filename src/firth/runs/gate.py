@@ -183,9 +183,8 @@ class Gate:
                 try:
                     inner = os.open(part, _FOLDER, dir_fd=descriptor)
                 except NotADirectoryError:
-                    if path.is_symlink():
-                        raise _refused(path, _LINK, _folder_advice(path)) from None
-                    raise
+                    what = _LINK if path.is_symlink() else "not a folder"
+                    raise _refused(path, what, _folder_advice(path)) from None
                 os.close(descriptor)
                 descriptor = inner
             yield descriptor

@@ -10,7 +10,7 @@ import json
 import os
 import re
 from pathlib import Path
-from typing import TypedDict
+from typing import Any, TypedDict
 
 from firth.errors import FirthError
 from firth.runs import atomic_files, json_files
@@ -88,7 +88,7 @@ def _require_own(state: Gate, id: str, config: str) -> None:
 def _has_config(state: Gate, name: str, config: str) -> bool:
     """Whether a checkpoint that was moved here belongs to this configuration."""
     try:
-        return json_files.read(state, f"{name}/training.json", dict[str, object], "")["config"] == config
+        return json_files.read(state, f"{name}/training.json", dict[str, Any], "")["config"] == config
     except (FirthError, KeyError):
         return False
 
