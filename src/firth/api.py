@@ -142,9 +142,7 @@ def train_config(
     return resume(run.path, progress=style, state_dir=state_dir)
 
 
-def resume(
-    path: Path | str, *, progress: Style | Progress = "quiet", state_dir: Path | str | None = None
-) -> Model:
+def resume(path: Path | str, *, progress: Style | Progress = "quiet", state_dir: Path | str | None = None) -> Model:
     """Continue an interrupted run to its end; with `state_dir`, its checkpoints are in that folder from now on."""
     run = Run(Run.open(path).path, state_dir)
     return _fit(_make_request(NamedConfig(run.record.preset, run.record.config), run, progress))

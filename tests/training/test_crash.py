@@ -1,7 +1,7 @@
 """A run that is killed, at any instant, ends with the same bytes as one that is not.
 
-`Harness` takes any preset: `Harness(folder, "bert:tiny")` trains it on little data, counts the events of a whole run and
-kills others at one of them.
+`Harness` takes any preset: `Harness(folder, "bert:tiny")` trains it on little data, counts the events of a whole run
+and kills others at one of them.
 """
 
 from __future__ import annotations

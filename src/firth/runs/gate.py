@@ -143,12 +143,12 @@ class Gate:
         """Remove a folder in which are only files with these names, in their order; with others it stays whole."""
         with self._at(name) as (parent, last):
             with self._folder(self._parts(name)) as folder:
-                found = os.listdir(folder)  # noqa: PTH208 - by its handle
-                if foreign := sorted(set(found) - set(own)):
+                entries = os.listdir(folder)  # noqa: PTH208 - by its handle
+                if foreign := sorted(set(entries) - set(own)):
                     do = "move it elsewhere: firth removes only its own files"
                     raise FirthError("not a file of a checkpoint", where=self.path / name / foreign[0], do=do)
                 for each in own:
-                    if each in found:
+                    if each in entries:
                         atomic_files.unlink(each, folder)
             os.rmdir(last, dir_fd=parent)
 
@@ -208,9 +208,9 @@ class Gate:
         with suppress(FileNotFoundError):
             self._require_file(name, os.stat(last, dir_fd=folder, follow_symlinks=False))
 
-    def _require_file(self, name: str, found: os.stat_result) -> None:
-        if not stat.S_ISREG(found.st_mode):
-            what = next((text for is_kind, text in _KINDS if is_kind(found.st_mode)), "not an ordinary file")
+    def _require_file(self, name: str, status: os.stat_result) -> None:
+        if not stat.S_ISREG(status.st_mode):
+            what = next((text for is_kind, text in _KINDS if is_kind(status.st_mode)), "not an ordinary file")
             raise _refused(self.path / name, what, _REMOVE)
 
 
