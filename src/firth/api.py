@@ -4,7 +4,7 @@ calls them too."""
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from importlib import import_module
 from pathlib import Path
 from types import MappingProxyType, ModuleType
@@ -19,6 +19,7 @@ from firth.families import FAMILIES
 from firth.presets import preset as find_preset
 from firth.runs.progress import Progress, Style, parse_budget, progress
 from firth.runs.run_folder import Run, free_folder
+from firth.runs.state_folder import LOCATION
 from firth.runs.trained_model import TrainedModel
 
 if TYPE_CHECKING:
@@ -28,6 +29,7 @@ if TYPE_CHECKING:
     from firth.metrics.score import Score
     from firth.pipelines.language_model import LanguageModel
     from firth.runs.summary import Comparison
+    from firth.tokenizers.tokenizer import Tokenizer
     from firth.training.planner import Plan
 
     Model = LanguageModel | WordVectorModel | FastTextClassifier
@@ -41,6 +43,7 @@ class NamedConfig:
 
     name: str  # of the preset, with its size: `lstm-lm:medium`
     config: schema.System  # resolved: every setting has its value
+    tokenizers: Mapping[str, Tokenizer] = field(default_factory=dict)  # ready ones, by stream
 
 
 def resolve_config(
@@ -99,13 +102,14 @@ def train(
     out: Path | str | None = None,
     settings: Mapping[str, object] | None = None,
     progress: Style | Progress = "quiet",
+    state_dir: Path | str | None = None,
     **short: Unpack[TrainArguments],
 ) -> Model:
     """Train a preset (`lstm-lm`, `lstm-lm:medium`) or a TOML recipe, and return the model with its best weights.
 
     `text` names the training text (a file, a folder, a built-in name, several with commas), or is an iterable of
     documents; None takes the preset's own. `out` is the run folder, by default the next free one below `runs/`; a run
-    that was begun there is continued.
+    that was begun there is continued. `state_dir` is a folder elsewhere for the checkpoints.
 
     Further settings by short name (`width=256`, `budget="5m"`; see `TrainArguments`) or in `settings` by full name
     (`{"backbone.width": 256}`). `progress` is `quiet`, `plain` (lines), `live` (a bar), `json`, `auto`, or an object
@@ -118,13 +122,18 @@ def train(
     if text is not None:
         data = replace(named.config.data, text=_source_names(text))
         named = replace(named, config=replace(named.config, data=data))
-    return train_config(named, out, progress)
+    return train_config(named, out, progress, state_dir)
 
 
-def train_config(named: NamedConfig, out: Path | str | None = None, style: Style | Progress = "quiet") -> Model:
+def train_config(
+    named: NamedConfig,
+    out: Path | str | None = None,
+    style: Style | Progress = "quiet",
+    state_dir: Path | str | None = None,
+) -> Model:
     """Train a resolved configuration in a folder (the next free one below runs/ by default)."""
-    run = Run(run_folder(named, out))
-    request = _make_request(named.name, _resolve_paths(named.config), run, style)
+    run = Run(run_folder(named, out), state_dir)
+    request = _make_request(replace(named, config=_resolve_paths(named.config)), run, style)
     if not run.exists:
         _require_unused(run.path)
         return _fit(request)
@@ -134,7 +143,7 @@ def train_config(named: NamedConfig, out: Path | str | None = None, style: Style
             where=run.path,
             do=f"choose another --out, or continue it: firth train {run.path}",
         )
-    return resume(run.path, progress=style)
+    return resume(run.path, progress=style, state_dir=state_dir)
 
 
 def run_folder(named: NamedConfig, out: Path | str | None = None) -> Path:
@@ -142,11 +151,12 @@ def run_folder(named: NamedConfig, out: Path | str | None = None) -> Path:
     return free_folder(Path("runs"), named.name.replace(":", "-")) if out in (None, "") else as_path(out, "out")
 
 
-def resume(path: Path | str, *, progress: Style | Progress = "quiet") -> Model:
+def resume(path: Path | str, *, progress: Style | Progress = "quiet", state_dir: Path | str | None = None) -> Model:
     """Continue an interrupted run from its newest checkpoint to its end, and return the model; a finished run is
-    loaded. The text must be where it was, unchanged."""
-    run = Run.open(path)
-    return _fit(_make_request(run.record.preset, run.record.config, run, progress))
+    loaded. The text must be where it was, unchanged. With `state_dir`, its checkpoints are in that folder from now
+    on."""
+    run = Run(Run.open(path).path, state_dir)
+    return _fit(_make_request(NamedConfig(run.record.preset, run.record.config), run, progress))
 
 
 def _fit(request: Any) -> Model:
@@ -252,7 +262,7 @@ def plan(named: NamedConfig, in_bf16: bool = True) -> Plan:
 
     if not isinstance(named, NamedConfig):
         raise FirthError("not a resolved configuration", do='firth.plan(firth.resolve_config("lstm-lm", settings))')
-    request = _make_request(named.name, _resolve_paths(named.config), Run(""), "quiet")
+    request = _make_request(replace(named, config=_resolve_paths(named.config)), Run(""), "quiet")
     estimated = family(named.config).estimate(request)
     if not in_bf16 or named.config.train.precision == "bf16" or not has_bf16():
         return estimated
@@ -265,11 +275,11 @@ def family(config: schema.System) -> ModuleType:
     return import_module(FAMILIES[type(config)])
 
 
-def _make_request(name: str, config: schema.System, run: Run, style: Style | Progress) -> Any:
+def _make_request(named: NamedConfig, run: Run, style: Style | Progress) -> Any:
     from firth.datasets.token_cache import default_cache
     from firth.runs.run_folder import TrainRequest
 
-    return TrainRequest(name, config, run, default_cache(), progress(style))
+    return TrainRequest(named.name, named.config, run, default_cache(), progress(style), named.tokenizers)
 
 
 def _resolve_paths(config: schema.System) -> schema.System:
@@ -328,7 +338,7 @@ def _override_pretrained(pretrained: schema.Neural, overrides: Iterable[str], wh
 def _require_unused(path: Path) -> None:
     """Refuse a folder with other files; what an early crash leaves in it does not count."""
     names = [entry.name for entry in path.iterdir()] if path.is_dir() else []
-    if any(name != "tokenizers" and not name.startswith(".") for name in names):
+    if any(name not in ("tokenizers", LOCATION) and not name.startswith(".") for name in names):
         raise FirthError("this folder has other files in it", where=path, do="choose an empty or a new one with --out")
 
 

@@ -246,7 +246,9 @@ def test_a_wrong_byte_in_the_header_of_the_weights_is_refused(command, run):
 @pytest.mark.parametrize("content", ["{", "[1]", '[{"name": 1}]'])
 def test_damaged_scores_say_how_to_get_them_back(command, run, content):
     (run / "scores.json").write_text(content)
-    assert_refused(command("info", run), run / "scores.json", "damaged; delete it; firth eval writes it anew")
+    found = command("info", run)
+    assert_refused(found._replace(out=""), run / "scores.json", "damaged (", "; delete it; firth eval writes it anew")
+    assert "6,647" in found.out and f"damaged      {run / 'scores.json'}: damaged (" in found.out  # and all the rest
     (run / "scores.json").unlink()
     assert_done(command("eval", run))
     assert "perplexity" in assert_done(command("info", run)).out
@@ -414,10 +416,10 @@ def test_an_unfinished_run_says_how_to_go_on(command, training, tmp_path, monkey
     out, rename = tmp_path / "out", atomic_files.rename
 
     def stop_at(name: str) -> None:
-        def refuse(old: Path, new: Path) -> None:
+        def refuse(old: Path, new: Path, folder: int | None = None) -> None:
             if new.name == name:
                 raise OSError(errno.ENOSPC, "No space left on device")
-            rename(old, new)
+            rename(old, new, folder)
 
         with monkeypatch.context() as patch:
             patch.setattr(atomic_files, "rename", refuse)

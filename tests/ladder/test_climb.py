@@ -62,6 +62,20 @@ def test_every_rung_has_the_same_tokenizer_split_and_seed(finished):
     assert len({record.config.seed for record in records}) == 1
 
 
+def test_a_rung_is_the_same_in_another_folder(finished, arguments, tmp_path, monkeypatch):
+    """No file of a rung names the ladder's folder, so a ladder that was moved is the one trained there."""
+    moved = tmp_path / "elsewhere" / "ladder"
+    shutil.copytree(finished.path, moved)
+    for name in RUNG_NAMES:
+        assert str(finished.path) not in (moved / "rungs" / name / "config.json").read_text()
+    for rest in (moved / "rungs/lstm-lm", moved / "results/lstm-lm.json"):
+        shutil.rmtree(rest) if rest.is_dir() else rest.unlink()
+    monkeypatch.chdir(tmp_path)
+    firth.run_ladder(out="elsewhere/ladder")
+    for name in ("config.json", "tokenizers/text.json", "model.safetensors"):
+        assert (moved / "rungs/lstm-lm" / name).read_bytes() == (finished.path / "rungs/lstm-lm" / name).read_bytes()
+
+
 def test_scores_are_those_of_each_run(finished):
     for row, name in zip(finished.rows, RUNG_NAMES, strict=True):
         scores = {

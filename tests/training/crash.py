@@ -1,7 +1,8 @@
 """Runs and kills training processes: forks one per task, so that torch is imported only once.
 
-Reads tasks as JSON lines, answers each with how the process ended. `kill_at` counts the writes, syncs and renames of
-the run folder (in thousandths of a second if `timed`); the process kills itself there, or its parent does.
+Reads tasks as JSON lines, answers each with how the process ended. What a process does is counted, never timed: each
+write, sync, rename and removal of a file, each step and each evaluation is an event. `kill_at` is the number of the
+event at which the process kills itself: before it or, of a write, in the middle of it.
 """
 
 from __future__ import annotations
@@ -10,62 +11,83 @@ import json
 import os
 import signal
 import sys
-import time
+from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import torch  # noqa: F401 - imported before the fork, used after it
 
 import firth
 import firth.families.neural
 import firth.training.loop
+from firth.datasets import builtin
 from firth.runs import atomic_files, checkpoints
+from firth.runs.progress import Quiet
+
+FILE_EVENTS = ("sync", "rename", "unlink")  # and writes
+for counts in (builtin.DOCUMENTS, builtin.IMAGES):  # a small world: 120 documents, texts, pairs or images to train on
+    counts.update({split: (start, 120 if split == "train" else 20) for split, (start, _) in counts.items()})
 
 
-def count_operations(kill_at: int, when: str) -> list[int]:
-    """Wrap every operation on files: count them, and die before or after the one that is due."""
-    done = [0]
+class Events(Quiet):
+    """Counts events, and dies at the one that is due."""
 
-    def wrapped(operation):
-        def run(*arguments):
-            done[0] += 1
-            due = done[0] == kill_at
-            if due and when == "before":
-                os.kill(os.getpid(), signal.SIGKILL)
-            operation(*arguments)
-            if due and when == "after":
-                os.kill(os.getpid(), signal.SIGKILL)
+    def __init__(self, kill_at: int) -> None:
+        self.kill_at = kill_at
+        self.kinds: list[str] = []  # of the events so far
+        self.saved: dict[str, int] = {}  # step of each checkpoint -> the number of events when it was finished
 
-        return run
+    def count(self, kind: str, begin: Callable[[], object] = lambda: None) -> None:
+        """One event; before dying, what happens of it."""
+        self.kinds.append(kind)
+        if len(self.kinds) == self.kill_at:
+            begin()
+            os.kill(os.getpid(), signal.SIGKILL)
 
-    for name in ("write", "sync", "rename"):
-        setattr(atomic_files, name, wrapped(getattr(atomic_files, name)))
-    return done
+    def step(self, entry: Any) -> None:
+        self.count("step")
+
+    def evaluation(self, entry: Any) -> None:
+        self.count("evaluation")
+
+    def watch(self) -> None:
+        """Count what is done to files from now on, and note when a checkpoint is finished."""
+        for kind in FILE_EVENTS:
+            setattr(atomic_files, kind, self._counted(kind, getattr(atomic_files, kind)))
+        write, save = atomic_files.write, checkpoints.save
+
+        def torn(descriptor: int, data: bytes) -> None:
+            self.count("write", lambda: write(descriptor, memoryview(data)[: len(data) // 2]))
+            write(descriptor, data)
+
+        atomic_files.write = torn
+
+        def saved(run: Path, step: int, contents: Any) -> None:
+            save(run, step, contents)
+            self.saved[str(step)] = len(self.kinds)
+
+        checkpoints.save = saved
+
+    def _counted(self, kind: str, operation: Callable[..., Any]) -> Callable[..., Any]:
+        def counted(*arguments: Any) -> Any:
+            self.count(kind)
+            return operation(*arguments)
+
+        return counted
 
 
-def record_spans(done: list[int]) -> dict[str, int]:
-    """Record after how many operations the checkpoint of each step is finished."""
-    spans, save = {}, checkpoints.save
-
-    def recorded(run, step, contents):
-        save(run, step, contents)
-        spans[str(step)] = done[0]
-
-    checkpoints.save = recorded
-    return spans
+def child(task: dict[str, Any]) -> None:
+    """Train, or continue training; write the events."""
+    events = Events(task.get("kill_at", 0))
+    events.watch()
+    options = {"text": task["text"]} if task.get("text") else {}
+    firth.train(task["preset"], out=task["out"], settings=task["settings"], progress=events, **options)
+    found = {"kinds": events.kinds, "saved": events.saved}
+    Path(task["out"]).with_suffix(".events").write_text(json.dumps(found))
 
 
-def child(task: dict) -> None:
-    """Train, or continue training; write the number of file operations."""
-    timed = task.get("timed", False)
-    done = count_operations(0 if timed else task.get("kill_at", 0), task.get("when", "before"))
-    spans = record_spans(done)
-    documents = [" ".join(str(n * m % 97) for m in range(40)) for n in range(60)]
-    firth.train("lstm-lm:tiny", text=documents, out=task["out"], settings=task["settings"])
-    Path(task["out"]).with_suffix(".spans").write_text(json.dumps({**spans, "all": done[0]}))
-
-
-def run(task: dict) -> int:
-    """Fork, wait, kill if it is due by the clock; the wait status."""
+def run(task: dict[str, Any]) -> int:
+    """Fork and wait; the wait status."""
     process = os.fork()
     if process == 0:
         try:
@@ -74,9 +96,6 @@ def run(task: dict) -> int:
             print(f"{type(error).__name__}: {error}", file=sys.stderr)
             os._exit(1)
         os._exit(0)
-    if task.get("timed"):
-        time.sleep(task["kill_at"] / 1000)
-        os.kill(process, signal.SIGKILL)
     return os.waitpid(process, 0)[1]
 
 

@@ -1,4 +1,10 @@
-"""A run that is killed, at any instant, ends with the same bytes as one that is not."""
+"""A run that is killed, at any instant, ends with the same bytes as one that is not.
+
+`Harness` takes any preset: `Harness(folder, "bert:tiny")` trains it on little data, counts the events of a whole run
+and kills others at one of them.
+"""
+
+from __future__ import annotations
 
 import json
 import os
@@ -6,31 +12,45 @@ import random
 import signal
 import subprocess
 import sys
-import time
+from collections.abc import Mapping
 from pathlib import Path
 
 import pytest
 
-SETTINGS = {
-    "tokenizer.model": "byte",
-    "backbone.width": 16,
-    "batching.batch_size": 4,
-    "batching.length": 8,
-    "train.threads": 1,
-    "train.budget": "9 steps",
-    "train.evaluate_every": 3,
-    "train.checkpoint_every": 3,
+from firth.config import core, schema
+from firth.presets import PRESETS, preset
+
+SMALL = {"tokenizer.model": "byte", "backbone.width": 16, "batching.batch_size": 4, "batching.length": 8}
+STEPS = {
+    "train.threads": 1, "train.budget": "9 steps", "train.evaluate_every": 3, "train.checkpoint_every": 3,
     "train.schedule.warmup_steps": 2,
-}
-PRECISIONS = ("float32", "bf16")
+}  # fmt: skip
+EPOCHS = {"train.threads": 1, "train.epochs": 2, "train.checkpoint_seconds": 1e-9}  # a checkpoint at every chance
+SIZES = [f"{name}:{next(iter(entry.sizes))}" for name, entry in PRESETS.items()]  # the smallest of every preset
+TEACHER = "bert:tiny"
+
+
+def settings_of(name: str) -> dict[str, object]:
+    """Settings with which a preset is trained in a moment, and is exactly reproducible."""
+    config = preset(name)
+    if isinstance(config, schema.Neural):
+        return dict(STEPS)
+    exact = {"train.deterministic": True} if core.has(config, "train.deterministic") else {}
+    return {**EPOCHS, **exact} if core.has(config, "train.epochs") else {}
 
 
 class Harness:
-    """Controls one crash.py process."""
+    """Trains a preset in processes of their own, which are killed at an event; ends its own process on leaving."""
 
-    def __init__(self, root: Path, precision: str) -> None:
-        environment = {**os.environ, "FIRTH_CACHE": str(root / "cache")}
-        self.root, self.settings = root, {**SETTINGS, "train.precision": precision}
+    def __init__(self, folder: Path, name: str, overrides: Mapping[str, object] | None = None) -> None:
+        self.folder, self.name, self.settings = folder, name, {**settings_of(name), **(overrides or {})}
+        folder.mkdir(parents=True, exist_ok=True)
+        self.text = None
+        if isinstance(preset(name).data, schema.Text):  # the others have the built-in world
+            self.text = str(folder / "text.txt")
+            lines = (" ".join(str(n * m % 97) for m in range(40)) for n in range(60))
+            Path(self.text).write_text("".join(f"{line}\n\n" for line in lines))
+        environment = {"FIRTH_CACHE": str(folder / "cache"), **os.environ}
         self.process = subprocess.Popen(
             [sys.executable, str(Path(__file__).with_name("crash.py"))],
             env=environment,
@@ -39,64 +59,84 @@ class Harness:
             text=True,
         )
 
-    def run(self, name: str, **task) -> int:
+    def __enter__(self) -> Harness:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.process.stdin.close()
+        self.process.wait(60)
+
+    def run(self, name: str, **task: object) -> int:
         """Train in a folder; the wait status of the process that did."""
-        self.process.stdin.write(json.dumps({"out": str(self.root / name), "settings": self.settings, **task}) + "\n")
+        known = {"out": str(self.folder / name), "preset": self.name, "text": self.text, "settings": self.settings}
+        self.process.stdin.write(json.dumps({**known, **task}) + "\n")
         self.process.stdin.flush()
         return json.loads(self.process.stdout.readline())["status"]
 
-    def killed_then_resumed(self, name: str, **kill) -> dict[str, bytes]:
-        """What a run leaves behind that is killed and then continued to its end."""
-        status = self.run(name, **kill)
-        assert status in (0, signal.SIGKILL)
+    def start(self) -> None:
+        """A run that fills the caches, and the run that the others are compared with: its outcome and its events."""
+        if core.has(preset(self.name), "objective.teacher"):
+            assert self.run("teacher", preset=TEACHER, settings=dict(STEPS)) == 0
+            self.settings["objective.teacher"] = str(self.folder / "teacher")
+        assert self.run("first") == 0
+        assert self.run("whole") == 0
+        self.expected = outcome(self.folder / "whole")
+        found = json.loads((self.folder / "whole.events").read_text())
+        self.kinds: list[str] = found["kinds"]
+        self.saved = {int(step): number for step, number in found["saved"].items()}
+
+    def killed_then_resumed(self, name: str, kill_at: int) -> dict[str, bytes]:
+        """What a run leaves behind that is killed at an event, and then continued to its end."""
+        status = self.run(name, kill_at=kill_at)
+        assert status == signal.SIGKILL, f"not killed at event {kill_at} of {len(self.kinds)}: {status}"
         assert self.run(name) == 0
-        return outcome(self.root / name)
+        return outcome(self.folder / name)
 
 
 def outcome(run: Path) -> dict[str, bytes]:
     """The bytes that must not depend on interruptions: the model and the last state."""
-    last = max((run / "state").glob("step-*"))
-    return {
-        str(path.relative_to(run)): path.read_bytes() for path in [run / "model.safetensors", *sorted(last.iterdir())]
-    }
+    steps = sorted((run / "state").glob("step-*"))[-1:]
+    paths = [run / "model.safetensors", *(path for step in steps for path in sorted(step.iterdir()))]
+    return {str(path.relative_to(run)): path.read_bytes() for path in paths}
 
 
-@pytest.fixture(scope="module", params=PRECISIONS)
+@pytest.fixture(scope="module", params=["float32", "bf16"])
 def harness(request, tmp_path_factory):
-    harness = Harness(tmp_path_factory.mktemp(request.param), request.param)
-    assert harness.run("first") == 0  # fills the token cache
-    began = time.monotonic()
-    assert harness.run("whole") == 0
-    harness.seconds = time.monotonic() - began
-    harness.expected = outcome(harness.root / "whole")
-    harness.spans = json.loads((harness.root / "whole.spans").read_text())
-    yield harness
-    harness.process.stdin.close()
-    harness.process.wait(10)
+    overrides = {**SMALL, "train.precision": request.param}
+    with Harness(tmp_path_factory.mktemp(request.param), "lstm-lm:tiny", overrides) as harness:
+        harness.start()
+        yield harness
 
 
 def test_two_whole_runs_end_with_the_same_bytes(harness):
-    assert outcome(harness.root / "first") == harness.expected
+    assert outcome(harness.folder / "first") == harness.expected
     assert "state/step-000009/weights.safetensors" in harness.expected
 
 
-@pytest.mark.parametrize("when", ["before", "after"])
-def test_killed_at_every_write_sync_and_rename_of_a_checkpoint(harness, when):
+def test_killed_at_every_event_of_a_checkpoint(tmp_path):
     """From the end of the first checkpoint to the end of the next: the best model's file is written in between too."""
-    first, last = harness.spans["3"] + 1, harness.spans["6"]
-    assert last - first >= 14  # 4 of the model, 2 each of 4 files, 3 of the folder
-    for operation in range(first, last + 1):
-        result = harness.killed_then_resumed(f"{when}-{operation}", kill_at=operation, when=when)
-        assert result == harness.expected, f"killed {when} operation {operation}"
+    with Harness(tmp_path, "lstm-lm:tiny", SMALL) as harness:
+        harness.start()
+        first, last = harness.saved[3] + 1, harness.saved[6]
+        assert {"write", "sync", "rename", "unlink", "step", "evaluation"} == set(harness.kinds[first - 1 : last])
+        for event in range(first, last + 2):
+            result = harness.killed_then_resumed(str(event), event)
+            assert result == harness.expected, f"killed at event {event}, {harness.kinds[event - 1]}"
 
 
-def test_killed_at_random_instants(harness):
+def test_killed_at_random_events(harness):
+    """Anywhere from the first file to the report."""
     rng = random.Random(20260101)
-    killed = number = 0
-    while killed < 25 and number < 100:
-        number += 1
-        instant = rng.uniform(0.0, harness.seconds) * 1000
-        killed += harness.run(f"random-{number}", timed=True, kill_at=instant) == signal.SIGKILL
-        assert harness.run(f"random-{number}") == 0
-        assert outcome(harness.root / f"random-{number}") == harness.expected, f"killed after {instant:.0f} ms"
-    assert killed == 25
+    for number, event in enumerate(rng.sample(range(1, len(harness.kinds) + 1), 12)):
+        result = harness.killed_then_resumed(f"random-{number}", event)
+        assert result == harness.expected, f"killed at event {event}, {harness.kinds[event - 1]}"
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", SIZES)
+def test_every_preset_ends_the_same_after_a_kill(name, tmp_path):
+    """One kill before the first checkpoint, one in the middle of the run."""
+    with Harness(tmp_path, name) as harness:
+        harness.start()
+        for number, event in enumerate((3, len(harness.kinds) // 2)):
+            assert harness.killed_then_resumed(str(number), event) == harness.expected

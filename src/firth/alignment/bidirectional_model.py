@@ -16,6 +16,7 @@ from firth.alignment.translation_table import TranslationTable
 from firth.config import migrations
 from firth.config.schema import Aligner
 from firth.datasets import memory_map
+from firth.runs.weights import require_finite
 
 KIND = "alignment"
 NAMES = ("forward", "backward")
@@ -80,6 +81,7 @@ def save(model: BidirectionalModel, path: str | Path, metadata: Mapping[str, Any
 def load(path: str | Path, config: Aligner) -> BidirectionalModel:
     """Open a saved model, memory-mapped; the configuration chooses the distortion model."""
     arrays, about = _open(Path(path))
+    require_finite(arrays, Path(path))
     return BidirectionalModel(
         *(_load_direction(arrays, name, size, config) for name, size in zip(NAMES, about["sizes"], strict=True))
     )

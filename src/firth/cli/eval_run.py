@@ -42,9 +42,12 @@ def evaluate(
             raise FirthError("this model has no memory", where=run, do="leave out --memory")
         model.set_memory_length(memory)
     examples = _read_pairs(model, source, target) if source or target else text
+    to_save = examples is None and weights == "float32"  # scores of the run's own data and weights are kept
+    if to_save:
+        model.run.scores()  # refuses damaged ones before the work
     scores = [score.to_dict() for score in model.evaluate(examples, **({"split": split} if split else {}))]
-    if examples is None and weights == "float32":  # scores of the run's own data and weights are kept in its folder
-        model.run.add_scores(scores)
+    if to_save and (reason := model.run.offer_scores(scores)):
+        print(f"note: the scores are not saved: {reason}", file=sys.stderr)
     if as_json:
         print_json(scores)
         return

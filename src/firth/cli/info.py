@@ -49,15 +49,18 @@ def _budget(text: str) -> dict[str, Any] | None:
 
 def info(run: RUN, verbose: VERBOSE = False, as_json: JSON = False) -> None:
     """Describe a run: model, training progress, scores, size."""
-    from firth.runs.summary import format_summary, summary
+    from firth.runs.summary import format_summary, survey
 
-    about = summary(run)
+    about, damage = survey(run)
+    if damage:
+        about["damaged"] = [f"{error.where}: {error.what}" for error in damage]
     if as_json:
         print_json(about)
-        return
-    for key, value in format_summary(about, verbose).items():
+    for key, value in () if as_json else format_summary(about, verbose).items():
         for line in value if isinstance(value, list) else [value]:
             print(f"{key.replace('_', ' '):<12} {line}")
+    if damage:
+        raise damage[0]
 
 
 def compare(

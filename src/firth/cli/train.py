@@ -32,6 +32,9 @@ def train(
     values: dict[str, str],
     settings: SETTINGS = None,
     out: Annotated[Path | None, typer.Option(help="The run folder; runs/PRESET by default.")] = None,
+    state_dir: Annotated[
+        Path | None, typer.Option(help="A folder elsewhere for the checkpoints, such as one on a larger disk.")
+    ] = None,
     plan: Annotated[bool, typer.Option("--plan", help="Only estimate parameters, time, memory and disk.")] = False,
     quiet: QUIET = False,
     verbose: VERBOSE = False,
@@ -45,14 +48,15 @@ def train(
         if values or settings or out or plan:
             do = "leave out the other options, or train a new run from its weights with --init-from"
             raise FirthError("a run is resumed with its own configuration", where=what, do=do)
-        _train_and_report(lambda: api.resume(what, progress=style), Path(what), style, verbose)
+        resume = lambda: api.resume(what, progress=style, state_dir=state_dir)  # noqa: E731
+        _train_and_report(resume, Path(what), style, verbose)
         return
     choice = api.resolve_config(what, settings or [], values)
     if plan:
         _print_plan(api.plan(choice), as_json)
         return
     folder = api.run_folder(choice, out)
-    _train_and_report(lambda: api.train_config(choice, folder, style), folder, style, verbose)
+    _train_and_report(lambda: api.train_config(choice, folder, style, state_dir), folder, style, verbose)
 
 
 def _train_and_report(train: Callable[[], Any], folder: Path, style: str, verbose: bool) -> None:

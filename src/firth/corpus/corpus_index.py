@@ -3,9 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
-import re
-import threading
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from difflib import get_close_matches
@@ -210,40 +207,16 @@ def _build(
     folder: Path, corpus: Corpus, rule: str, limits: index_builder.Limits, on_progress: Callable[[int], None]
 ) -> None:
     """Build in a temporary folder beside, sync, rename."""
-    _remove_stale(folder)
-    temporary = folder.with_name(f".{folder.name}.{os.getpid()}.{threading.get_ident()}")
-    atomic_files.make_folder(temporary)
-    try:
-        with atomic_files.explain_errors(folder):
-            index_builder.build(temporary, corpus, rule, limits, on_progress)
-            for path in (*temporary.iterdir(), temporary):
-                atomic_files.sync_folder(path)
-            try:
+    with atomic_files.building(folder) as temporary, atomic_files.explain_errors(folder):
+        index_builder.build(temporary, corpus, rule, limits, on_progress)
+        for path in (*temporary.iterdir(), temporary):
+            atomic_files.sync_folder(path)
+        try:
+            atomic_files.rename(temporary, folder)
+        except OSError:  # it exists: built by another process meanwhile, or the rest of a damaged one
+            if not (folder / "about.json").exists():
+                atomic_files.remove_folder(folder)
                 atomic_files.rename(temporary, folder)
-            except OSError:  # it exists: built by another process meanwhile, or the rest of a damaged one
-                if not (folder / "about.json").exists():
-                    atomic_files.remove_folder(folder)
-                    atomic_files.rename(temporary, folder)
-    finally:
-        atomic_files.remove_folder(temporary)
-
-
-def _remove_stale(folder: Path) -> None:
-    """Remove the temporary folders that killed processes left of the same index: they can be gigabytes."""
-    for path in folder.parent.glob(f".{folder.name}.*"):
-        process = re.fullmatch(r".*\.(\d+)\.\d+", path.name)
-        if process and not _is_alive(int(process[1])):
-            atomic_files.remove_folder(path)
-
-
-def _is_alive(process: int) -> bool:
-    try:
-        os.kill(process, 0)
-    except ProcessLookupError:
-        return False
-    except OSError:  # another user's
-        return True
-    return True
 
 
 # files, by the fields of `Index`

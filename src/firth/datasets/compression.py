@@ -100,21 +100,16 @@ def open_atomic(path: Path) -> Iterator[BinaryIO]:
     target = atomic_files.destination(path)
     if target.is_dir():
         raise FirthError("a folder has this name", where=path, do="name a file")
-    temporary = target.with_name(f".{target.name}.{os.getpid()}.new")
-    try:
-        with atomic_files.explain_errors(path):
-            with temporary.open("wb") as raw:
-                if path.suffix in COMPRESSORS:
-                    with COMPRESSORS[path.suffix](raw) as file:
-                        yield file
-                else:
-                    yield raw
-                raw.flush()
-                atomic_files.sync(raw.fileno())
-            atomic_files.rename(temporary, target)
-            atomic_files.sync_folder(target.parent)
-    finally:
-        temporary.unlink(missing_ok=True)
+    with (
+        atomic_files.explain_errors(path),
+        atomic_files.replacing_at(target, 0o666) as descriptor,
+        os.fdopen(descriptor, "wb", closefd=False) as raw,
+    ):
+        if path.suffix in COMPRESSORS:
+            with COMPRESSORS[path.suffix](raw) as file:
+                yield file
+        else:
+            yield raw
 
 
 def missing_file(name: str, others: Iterable[str] = ()) -> FirthError:

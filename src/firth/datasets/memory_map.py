@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import math
+import os
 import struct
 from collections.abc import Callable, Mapping
 from pathlib import Path
@@ -13,6 +14,7 @@ import numpy as np
 
 from firth.datasets.compression import open_atomic
 from firth.errors import FirthError
+from firth.runs import atomic_files
 from firth.runs.weights import METADATA_KEY
 
 REWRITE = "the file is damaged or cut short: write it again"
@@ -53,14 +55,14 @@ def read(
 
     `check` raises ValueError or the like if they are not those of `what`; mode c: changes stay in memory."""
     try:
-        size = path.stat().st_size
-        with path.open("rb") as file:
+        with atomic_files.open_file(path) as file:
+            size = os.fstat(file.fileno()).st_size
             (length,) = struct.unpack("<Q", file.read(8))
             if length > _HEADER_LIMIT:
                 raise ValueError
             header = json.loads(file.read(length))
-        metadata = json.loads(header.pop("__metadata__")[METADATA_KEY])
-        arrays = {name: _map_array(path, entry, 8 + length, size, mode) for name, entry in header.items()}
+            metadata = json.loads(header.pop("__metadata__")[METADATA_KEY])
+            arrays = {name: _map_array(path, entry, 8 + length, size, mode) for name, entry in header.items()}
         check(arrays, metadata)
     except OSError as error:
         raise FirthError(f"cannot be read ({error.strerror or error})", where=path, do="check the path") from None

@@ -6,9 +6,10 @@ import os
 import shutil
 import sys
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
-from tempfile import gettempdir
+from tempfile import TemporaryFile, gettempdir
+from typing import BinaryIO
 
 from firth.datasets.compression import COMPRESSORS
 from firth.datasets.text_files import BLOCK
@@ -28,9 +29,8 @@ def normalise(document: str, unit: str) -> str:
 class TextWriter:
     """One document per line, or blank lines between; "auto" begins with lines and switches at the first longer one."""
 
-    def __init__(self, path: Path, unit: str) -> None:
-        self._path, self._unit, self._blank = path, unit, unit in ("paragraph", "file")
-        self._file = path.open("w+b")
+    def __init__(self, file: BinaryIO, folder: Path, unit: str) -> None:
+        self._file, self._folder, self._unit, self._blank = file, folder, unit, unit in ("paragraph", "file")
         self._lines = self._first = 0  # of the first document: its lines and bytes
         self.count = 0
 
@@ -48,27 +48,29 @@ class TextWriter:
 
     def _copy(self, before: bytes, between: bytes) -> None:
         """Rewrite all lines so far, with something before them and between them."""
-        temporary = self._path.with_name(self._path.name + ".wide")
-        wide = temporary.open("w+b")
-        self._file.seek(0)
-        wide.write(before)
-        for number, line in enumerate(self._file):
-            wide.write(between + line if number else line)
-        self._file.close()
-        temporary.replace(self._path)
-        self._file = wide
+        with TemporaryFile(dir=self._folder) as lines:
+            self._file.seek(0)
+            shutil.copyfileobj(self._file, lines)
+            self._file.seek(0)
+            self._file.truncate()
+            lines.seek(0)
+            self._file.write(before)
+            for number, line in enumerate(lines):
+                self._file.write(between + line if number else line)
 
     def _needs_mark(self) -> bool:
         """Whether the beginning of the file, by which "auto" judges it, holds no blank line between documents."""
         return self._blank and (self._lines > 1 if self.count == 1 else self._first >= BLOCK // 2)
 
-    def close(self) -> None:
-        """Sync the file and close it."""
+    def finish(self) -> None:
+        """Write what is left."""
         if self._needs_mark():
             self._copy(_MARK, b"")
         self._file.flush()
-        atomic_files.sync(self._file.fileno())
-        self._file.close()
+
+
+class _EmptyError(Exception):
+    """There are no documents."""
 
 
 @contextmanager
@@ -76,33 +78,33 @@ def open_writer(out: Path, unit: str) -> Iterator[TextWriter]:
     """A writer; the file appears complete at the end, or not at all. .gz and .xz compress, - is standard output."""
     if out.is_dir():
         raise FirthError("a folder has this name", where=out, do="name a file")
-    target = out if out == STANDARD_OUTPUT else atomic_files.destination(out)
-    folder, name = (Path(gettempdir()), "firth") if out == STANDARD_OUTPUT else (target.parent, target.name)
-    temporary, compressed, wide = (folder / f".{name}.{os.getpid()}.{end}" for end in ("new", "packed", "new.wide"))
-    try:
-        with atomic_files.explain_errors(out):
-            writer = TextWriter(temporary, unit)
+    if out == STANDARD_OUTPUT:
+        with atomic_files.explain_errors(out), _spooled(Path(gettempdir()), unit, sys.stdout.buffer) as writer:
             yield writer
-            writer.close()
-            if out != STANDARD_OUTPUT and writer.count:
-                atomic_files.rename(_compress(temporary, compressed, out.suffix), target)
-        if out == STANDARD_OUTPUT:
-            _print(temporary)
-    finally:
-        for path in (temporary, compressed, wide):
-            path.unlink(missing_ok=True)
+        sys.stdout.buffer.flush()
+        return
+    target = atomic_files.destination(out)
+    with (
+        suppress(_EmptyError),
+        atomic_files.explain_errors(out),
+        atomic_files.replacing_at(target, 0o666) as descriptor,
+        os.fdopen(descriptor, "w+b", closefd=False) as file,
+    ):
+        if out.suffix in COMPRESSORS:
+            with COMPRESSORS[out.suffix](file) as packed, _spooled(target.parent, unit, packed) as writer:
+                yield writer
+        else:
+            yield (writer := TextWriter(file, target.parent, unit))
+            writer.finish()
+        if not writer.count:
+            raise _EmptyError
 
 
-def _print(path: Path) -> None:
-    with path.open("rb") as plain:
-        shutil.copyfileobj(plain, sys.stdout.buffer)
-    sys.stdout.buffer.flush()
-
-
-def _compress(plain: Path, compressed: Path, suffix: str) -> Path:
-    """The file to rename: compressed if the extension says so."""
-    if suffix not in COMPRESSORS:
-        return plain
-    with plain.open("rb") as source, compressed.open("wb") as raw, COMPRESSORS[suffix](raw) as target:
-        shutil.copyfileobj(source, target)
-    return compressed
+@contextmanager
+def _spooled(folder: Path, unit: str, target: BinaryIO) -> Iterator[TextWriter]:
+    """A writer to a file without a name, which is copied to the target at the end."""
+    with TemporaryFile(dir=folder) as file:
+        yield (writer := TextWriter(file, folder, unit))
+        writer.finish()
+        file.seek(0)
+        shutil.copyfileobj(file, target)

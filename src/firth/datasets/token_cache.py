@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import functools
 import hashlib
 import json
 import os
 import sys
-import threading
+import tempfile
 from array import array
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import asdict, dataclass
@@ -107,6 +108,22 @@ def default_cache() -> Path:
     return Path(root).expanduser()
 
 
+def usable_cache() -> Path:
+    """The same to score with: where it cannot be written, a temporary folder of this process."""
+    cache = default_cache()
+    try:
+        cache.mkdir(parents=True, exist_ok=True)
+        with tempfile.TemporaryFile(dir=cache):
+            return cache
+    except OSError:
+        return Path(_temporary_cache().name)
+
+
+@functools.cache
+def _temporary_cache() -> tempfile.TemporaryDirectory[str]:
+    return tempfile.TemporaryDirectory(prefix="firth-cache-")
+
+
 def _note(text: str) -> None:
     print(text, file=sys.stderr)
 
@@ -176,21 +193,17 @@ def _digest_and_largest(path: Path, dtype: np.dtype) -> tuple[str, int]:
 
 
 def _build(path: Path, documents: Iterable[str], tokenizer: Tokenizer, account: bool) -> None:
-    temporary = path.with_name(f".{path.name}.{os.getpid()}.{threading.get_ident()}")
-    atomic_files.make_folder(temporary)
     dtype = "uint16" if tokenizer.vocab_size <= 1 << 16 else "uint32"
     lengths = array("q")
     count = _Account(tokenizer) if account else _Count(tokenizer)
-    try:
-        with atomic_files.explain_errors(path), (temporary / IDS).open("wb") as file:
+    with atomic_files.building(path) as temporary:
+        with atomic_files.explain_errors(path), (temporary / IDS).open("xb") as file:
             for block in blocks(documents):
                 encoded = [(*ids, tokenizer.special.end) for ids in count.encode(block)]
                 file.write(np.fromiter(chain.from_iterable(encoded), _TYPES[dtype]).tobytes())
                 lengths.extend(map(len, encoded))
         if lengths:
             _finish(temporary, path, count.tally(lengths), lengths, dtype)
-    finally:
-        atomic_files.remove_folder(temporary)
     if not lengths:
         raise FirthError("no documents in this split", do="give more text, other fractions, or --document line")
 

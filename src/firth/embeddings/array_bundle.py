@@ -13,6 +13,7 @@ import numpy as np
 from firth.errors import FirthError
 from firth.runs import atomic_files
 
+_BROKEN = (struct.error, ValueError, LookupError, TypeError, AttributeError, OverflowError, RecursionError, MemoryError)
 METADATA_KEY = "firth"  # the one metadata key; with several keys their order would differ between processes
 
 
@@ -32,14 +33,15 @@ def read(path: str | Path, kind: str) -> tuple[dict[str, Any], dict[str, np.ndar
 
     do = "write it again"
     try:
-        data = Path(path).read_bytes()
+        with atomic_files.open_file(Path(path)) as file:
+            data = file.read()
     except OSError as error:
         raise FirthError(f"cannot read it: {error.strerror}", where=path, do="give the right path") from None
     try:
         (length,) = struct.unpack("<Q", data[:8])
         metadata = json.loads(json.loads(data[8 : 8 + length])["__metadata__"][METADATA_KEY])
         arrays = load(data)
-    except (struct.error, ValueError, KeyError, TypeError, SafetensorError, MemoryError, OverflowError):
+    except (*_BROKEN, SafetensorError):
         raise FirthError(f"not a file with {kind}, or truncated", where=path, do=do) from None
     if not isinstance(metadata, dict) or metadata.get("kind") != kind:
         raise FirthError(f"not a file with {kind}", where=path, do=do)

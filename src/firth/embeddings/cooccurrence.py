@@ -165,7 +165,8 @@ def _write_files(parts: Iterator[tuple[np.ndarray, ...]], dtype: type, folder: P
     total = 0
     with atomic_files.explain_errors(folder):
         for name in names:
-            (folder / name).write_bytes(b"")
+            (folder / name).unlink(missing_ok=True)
+            (folder / name).open("xb").close()
         for part in parts:
             total += len(part[0])
             for name, column in zip(names, part, strict=True):

@@ -18,6 +18,7 @@ from firth.embeddings.subwords import Subwords
 from firth.embeddings.word_table import WordTable
 from firth.embeddings.word_vectors import WordVectors
 from firth.errors import FirthError
+from firth.runs.weights import require_finite
 
 KIND = "a classifier"
 LABEL_PREFIX = "__label__"
@@ -133,6 +134,7 @@ class Classifier:
                 raise ValueError
             if classifier.outputs.shape[1] != classifier.width:
                 raise ValueError
+            require_finite(arrays, path)
             return classifier, dict(about["note"])
         except (KeyError, ValueError, TypeError, IndexError):
             raise FirthError("damaged: its arrays do not fit", where=path, do="restore it, or train again") from None

@@ -17,7 +17,6 @@ from firth.interop.model_family import is_headless
 from firth.interop.sentence_encoder import add_pooling, encoder_only
 from firth.models.build import System, build
 from firth.objectives.replaced_token import generator_config
-from firth.runs import atomic_files
 from firth.runs.run_folder import Record, Run
 from firth.training.checkpoint import load_model, tensor_bytes
 
@@ -37,7 +36,7 @@ def import_run(path: Path, run: Run) -> tuple[Model, tuple[str, ...]]:
     try:
         _begin(path, pretrained, run)
         metadata = {"config": run.config_digest(), "tokenizers": dict(run.record.tokenizers), "step": 0}
-        atomic_files.replace_file(run.weights, tensor_bytes(pretrained.tensors, metadata))
+        run.gate.replace(run.weights.name, tensor_bytes(pretrained.tensors, metadata))
     finally:
         lock.close()
     missing = run.record.data.get("lacks")

@@ -17,9 +17,8 @@ from firth.families.row_format import adapt_batching
 from firth.families.vocabulary_surgery import vocabulary_axes
 from firth.models.build import SPECIAL_TOKENS, System, resolve_backbone
 from firth.runs.run_folder import Run
-from firth.runs.weights import read_metadata
 from firth.tokenizers.tokenizer import Tokenizer
-from firth.training.checkpoint import read_tensors
+from firth.training.checkpoint import read_weights
 
 _NETWORK = ("input.", "backbone.")  # tensors that any objective uses
 _LABEL_ROWS = ("head.classifier.weight", "head.classifier.bias")  # a row for each label
@@ -82,10 +81,9 @@ def initialise_weights(system: System, config: schema.Neural, tokenizer: Tokeniz
     label keeps its row whatever its index is now. Returns a summary."""
     run, pretrained = Run.open(config.init_from), _neural_config(config.init_from)
     require_trained(run, "trained weights")
-    read_metadata(run.weights)  # refuses damaged weights
     same = same_objective(pretrained.objective, config.objective)
     parts = (*_NETWORK, *_TASK) if same else _NETWORK
-    source = {name: tensor for name, tensor in read_tensors(run.weights).items() if name.startswith(parts)}
+    source = {name: tensor for name, tensor in read_weights(run.weights)[1].items() if name.startswith(parts)}
     target = system.state_dict()
     source |= _match_labels(source, target, run.record.data.get("labels", ()), labels)
     loaded = match_tensors(extend_context(source, target), target, vocabulary_axes(config), str(run.path))

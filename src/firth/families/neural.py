@@ -112,11 +112,11 @@ def fit(request: TrainRequest) -> Model:
         lock = request.run.lock() if distributed.is_main_process else None
         try:
             final = _fit(request, distributed)
+            distributed.barrier()
+            return _finish(request, distributed, final)
         finally:
             if lock is not None:
                 lock.close()
-        distributed.barrier()
-        return _finish(request, distributed, final)
 
 
 def _fit(request: TrainRequest, distributed: Distributed) -> FinalScores | None:
@@ -214,7 +214,7 @@ def _prepare(
     request: TrainRequest, config: schema.Neural, run: Run | None, make: Callable[..., System] = build
 ) -> Prepared:
     """The data and the network; a run that exists has its tokenizers, and says nothing."""
-    known, progress = (run.tokenizers(), Quiet()) if run else (_known_tokenizers(config), request.progress)
+    known, progress = (run.tokenizers(), Quiet()) if run else (_known_tokenizers(request), request.progress)
     tokenizers, splits = read_training_data(config, known, request.cache, progress)
     if "valid" not in splits:
         raise FirthError("no validation text", do="set data.valid_fraction above 0, or give --valid")
@@ -224,8 +224,11 @@ def _prepare(
     return Prepared(config, tokenizers, splits, make(config, *_sizes(tokenizers, splits)))
 
 
-def _known_tokenizers(config: schema.Neural) -> Tokenizers:
-    """The tokenizers of the run that the network is initialised from, or of its teacher."""
+def _known_tokenizers(request: TrainRequest) -> Tokenizers:
+    """Those that are given, or of the run that the network is initialised from, or of its teacher."""
+    config = request.config
+    if request.tokenizers:
+        return dict(request.tokenizers)
     if config.init_from:
         return initial_tokenizers(config)
     return teacher_tokenizers(config.objective) if isinstance(config.objective, schema.Distillation) else {}
@@ -324,8 +327,8 @@ def _restart_if_best_is_lost(request: TrainRequest) -> None:
     checkpoint = checkpoints.newest_checkpoint(request.run.path)
     if checkpoint is None:
         return
-    data = (checkpoint / "training.json").read_bytes()
-    if TrainerState.from_json(data, request.run.config_digest(), checkpoint).best_loss is None:
+    data, where = checkpoints.read(checkpoint, "training.json"), checkpoint / "training.json"
+    if TrainerState.from_json(data, request.run.config_digest(), where).best_loss is None:
         return
     try:
         read_metadata(request.run.weights)
@@ -354,7 +357,7 @@ def load(run: Run, weights: str = "") -> Model:
     require_trained(run, "trained weights")
     record, tokenizers = run.record, run.tokenizers()
     tokenizer, classes = tokenizers.get("text"), len(record.data.get("labels", ())) or 2
-    system = build(record.config, vocab_size(tokenizers), classes, source_vocab_size(tokenizers))
+    system = _build(run, vocab_size(tokenizers), classes, source_vocab_size(tokenizers))
     metadata = load_model(run.weights, system, run.config_digest())
     if metadata["tokenizers"] != record.tokenizers:
         do = "restore the folder, or train again"
@@ -364,6 +367,17 @@ def load(run: Run, weights: str = "") -> Model:
         quantize_weights(system, weights)
         model.weight_format = weights
     return model
+
+
+def _build(run: Run, *sizes: int) -> System:
+    """The network of config.json, in which whatever cannot be built is damage."""
+    try:
+        return build(run.record.config, *sizes)
+    except (ValueError, TypeError, LookupError, ArithmeticError, AssertionError, RuntimeError) as error:
+        if "can't allocate memory" in str(error):
+            raise
+        what = "damaged: no network can be built from it"
+        raise FirthError(what, where=run.path / "config.json", do="restore it, or train again") from None
 
 
 def _finish(request: TrainRequest, distributed: Distributed, final: FinalScores | None) -> Model:

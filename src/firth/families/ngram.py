@@ -60,7 +60,8 @@ def _prepare(request: TrainRequest) -> Prepared:
     config, progress = (run.record.config, Quiet()) if resumed else (request.config, request.progress)
     if resumed and not run.record.data["splits"]:
         raise FirthError("this model was imported, not trained", where=run.path, do="import it again with firth import")
-    tokenizer, splits = read_text(config, run.tokenizer("text") if resumed else None, request.cache, progress)
+    ready = run.tokenizer("text") if resumed else request.tokenizers.get("text")
+    tokenizer, splits = read_text(config, ready, request.cache, progress)
     if resumed:
         shared.require_same_text(run, splits)
     return Prepared(config, tokenizer, splits)

@@ -14,7 +14,7 @@ from firth.config.core import bounded
 from firth.datasets.document_sizes import measure_documents
 from firth.datasets.sources import open_source
 from firth.datasets.text_dataset import documents, make_tokenizer, tokenise_splits
-from firth.datasets.token_cache import Split, default_cache
+from firth.datasets.token_cache import Split, usable_cache
 from firth.display import Table
 from firth.embeddings import count_vectors, drift, glove, phrases, word2vec
 from firth.embeddings import training_text as texts
@@ -32,6 +32,7 @@ from firth.runs import atomic_files
 from firth.runs.progress import Quiet
 from firth.runs.run_folder import Record, Run, TrainRequest
 from firth.runs.trained_model import TrainedModel, read_options
+from firth.runs.weights import require_finite
 from firth.tokenizers.tokenizer import Tokenizer
 from firth.training import pass_loop
 
@@ -260,7 +261,7 @@ class WordVectorModel(TrainedModel):
         if text is not None:
             do = "firth vectors evaluate compares vectors by what they know of words"
             raise FirthError("vectors are scored on their own held-out text only", where=self.run.path, do=do)
-        part = self._split(split, cache or default_cache())
+        part = self._split(split, cache or usable_cache())
         loss = self._loss(part)
         if loss is None or not loss.count:
             return Table()
@@ -311,4 +312,8 @@ def load(run: Run) -> WordVectorModel:
     """The trained vectors of a run, memory-mapped."""
     shared.require_trained(run, "vectors")
     shared.require_matching_config(run, safetensors_store.read_metadata(run.weights), "vectors")
-    return WordVectorModel(run, run.tokenizer("text"), safetensors_store.read(run.weights))
+    vectors = safetensors_store.read(run.weights)
+    arrays = {"vectors": vectors.vectors, "context": vectors.context}
+    arrays |= {"buckets": vectors.subwords.buckets} if vectors.subwords is not None else {}
+    require_finite({name: array for name, array in arrays.items() if array is not None}, run.weights)
+    return WordVectorModel(run, run.tokenizer("text"), vectors)

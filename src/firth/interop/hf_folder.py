@@ -16,6 +16,7 @@ from torch import Tensor
 from firth.errors import FirthError
 from firth.interop.config_fields import Fields
 from firth.runs import atomic_files
+from firth.runs.gate import Gate
 
 CONFIG, WEIGHTS, INDEX = "config.json", "model.safetensors", "model.safetensors.index.json"
 _OTHER_WEIGHTS = ("pytorch_model.bin", "pytorch_model.bin.index.json", "model.pt", "tf_model.h5", "flax_model.msgpack")
@@ -114,11 +115,12 @@ def write(path: Path, config: Mapping[str, Any], tensors: Mapping[str, Tensor], 
     if path.exists() and (not path.is_dir() or any(path.iterdir())):
         raise FirthError("this path is in use", where=path, do="choose a new or an empty folder with --out")
     atomic_files.make_folder(path)
+    gate = Gate(path)
     contiguous = {name: tensor.detach().to(torch.float32).contiguous() for name, tensor in sorted(tensors.items())}
-    atomic_files.replace_file(path / WEIGHTS, safetensors.torch.save(contiguous, {"format": "pt"}))
+    gate.replace(WEIGHTS, safetensors.torch.save(contiguous, {"format": "pt"}))
     for name, content in others.items():
-        atomic_files.replace_file(path / name, content)
-    atomic_files.replace_file(path / CONFIG, json_bytes(config))
+        gate.replace(name, content)
+    gate.replace(CONFIG, json_bytes(config))
 
 
 def json_bytes(values: Mapping[str, Any]) -> bytes:

@@ -14,7 +14,7 @@ from firth.interop import hf_folder
 from firth.interop.config_fields import Fields
 from firth.interop.model_family import ModelFamily
 from firth.interop.tables.bert import NO_HEAD
-from firth.runs import atomic_files
+from firth.runs.gate import Gate
 from firth.tokenizers.tokenizer import Tokenizer
 
 _MODULES, _SETTINGS = "modules.json", "config_sentence_transformers.json"
@@ -169,7 +169,8 @@ def add_pooling(path: Path, config: schema.Neural) -> None:
         "sentence_bert_config.json": {"max_seq_length": config.batching.length, "do_lower_case": False},
         _SETTINGS: {"similarity_fn_name": "cosine"},
     }
+    gate = Gate(path)
     for folder in filter(None, folders.values()):
-        atomic_files.make_folder(path / folder)
+        gate.make_folder(folder)
     for name, values in files.items():
-        atomic_files.replace_file(path / name, hf_folder.json_bytes(values))
+        gate.replace(name, hf_folder.json_bytes(values))

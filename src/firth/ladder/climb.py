@@ -18,12 +18,11 @@ from firth.ladder.ladder_clock import LadderClock
 from firth.ladder.ladder_progress import LadderProgress, ladder_progress
 from firth.ladder.measurements import measure
 from firth.ladder.rung_configs import choose_rung, divide_budget, train_command
-from firth.ladder.rungs import RUNGS, choose_size, is_neural, slowdown, sort_rungs
+from firth.ladder.rungs import RUNGS, choose_size, is_neural, slowdown, sort_rungs, validate_rungs
 from firth.ladder.settings import Settings, parse_settings
 from firth.ladder.shared_data import HELD_OUT, MIN_DOCUMENTS, SharedData, prepare, read_texts
 from firth.report.ladder_page import ladder_page
-from firth.runs import atomic_files
-from firth.runs.ladder_folder import Ladder, LadderFolder, Result, Row, rung_folder
+from firth.runs.ladder_folder import Ladder, LadderFolder, Result, Row
 from firth.runs.progress import Progress, Style, parse_budget
 from firth.runs.run_folder import Run
 from firth.training.device import has_bf16
@@ -79,7 +78,7 @@ def train_rungs(settings: Settings, folder: LadderFolder, progress: LadderProgre
     results: list[Result] = []
     progress.begin(names, parse_budget(settings.budget))
     for name in names:
-        done = folder.read_result(name)
+        done = folder.read_result(name, {split: len(units.sizes) for split, units in shared.units.items()})
         if done is None:
             done = _train_rung(name, folder, shared, clock, progress)
         else:
@@ -95,8 +94,9 @@ def _train_rung(
 ) -> Result:
     """Train (or resume) one rung and save its result."""
     began, budget = clock.spent(), divide_budget(shared.settings, shared.splits["train"].tally.bytes, clock)
-    choice = choose_rung(name, shared.settings, shared.tokenizer_config, budget)
-    run = Run(rung_folder(folder.path, name))
+    tokenizers = {"text": shared.tokenizer}
+    choice = replace(choose_rung(name, shared.settings, shared.tokenizer_config, budget), tokenizers=tokenizers)
+    run = Run(folder.run_folder(name))
     progress.begin_rung(name, f"{choice.name}, {budget.budget}" if is_neural(name) else "")
     if run.exists:  # with the run's own settings, so that the ladder's folder may be moved
         model = api.resume(run.path, progress=progress)
@@ -104,6 +104,7 @@ def _train_rung(
         if is_neural(name):
             progress.stage("timing the first steps")
             choice = choose_rung(name, shared.settings, shared.tokenizer_config, budget, _epochs(choice))
+            choice = replace(choice, tokenizers=tokenizers)
         model = api.train_config(choice, run.path, progress)
     if model.tokenizer.hash != shared.tokenizer.hash:
         raise FirthError("this rung has another tokenizer", where=run.path, do="delete its folder and run again")
@@ -146,7 +147,7 @@ def _finish(folder: LadderFolder, shared: SharedData, results: list[Result]) -> 
     )
     values = {key: value for key, value in ladder.to_dict().items() if key not in ("path", "report")}
     folder.write({**_identity(shared), **values})
-    atomic_files.replace_file(ladder.report, ladder_page(ladder).encode("utf-8", "replace"))
+    folder.write_report(ladder_page(ladder))
     return ladder
 
 
@@ -244,7 +245,9 @@ def _is_empty(path: Path) -> bool:
 
 def _load_settings(folder: LadderFolder) -> Settings:
     try:
-        return from_dict(Settings, folder.read()["settings"])
+        settings = from_dict(Settings, folder.read()["settings"])
+        validate_rungs(settings.rungs)
+        return settings
     except FirthError as error:
         raise FirthError(error.what, where=folder.path / "ladder.json", do=error.do) from None
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import cached_property
 from itertools import pairwise
 from pathlib import Path
@@ -18,11 +18,13 @@ from firth.errors import FirthError
 from firth.ladder.passages import Passage, extract_passages
 from firth.ladder.settings import Settings
 from firth.metrics.perplexity import bits_per_byte
-from firth.runs import atomic_files
+from firth.runs import json_files
+from firth.runs.gate import Gate
 from firth.runs.progress import Progress
 from firth.tokenizers.tokenizer import Tokenizer
 
 HELD_OUT = ("valid", "test")
+TOKENIZER = "tokenizer.json"
 MIN_DOCUMENTS = 20  # with fewer, blocks of tokens are resampled instead
 _BLOCK_TOKENS = 50
 _MAX_UNITS = 5000  # more documents are resampled in groups
@@ -57,7 +59,7 @@ class SharedData:
 
     settings: Settings
     tokenizer: Tokenizer
-    tokenizer_config: schema.Tokenizer  # refers to the tokenizer's file
+    tokenizer_config: schema.Tokenizer  # as it was trained
     texts: Mapping[str, Sequence[str]]  # of the held-out splits
     splits: Mapping[str, Split]
 
@@ -107,17 +109,19 @@ def prepare(
     settings: Settings, texts: Mapping[str, Documents], folder: Path, cache: Path, progress: Progress
 ) -> SharedData:
     """Train the shared tokenizer, or load the folder's, and tokenise all splits."""
-    path = folder.absolute() / "tokenizer.json"
-    config = _tokenizer_config(settings, texts["train"])
-    if not path.exists():
+    gate, config = Gate(folder), _tokenizer_config(settings, texts["train"])
+    if not gate.exists(TOKENIZER):
         progress.stage("training the tokenizer")
-        atomic_files.replace_file(path, make_tokenizer(config, texts["train"]).to_json().encode())
-    tokenizer = Tokenizer.load(path)
+        gate.replace(TOKENIZER, make_tokenizer(config, texts["train"]).to_json().encode())
+    try:
+        tokenizer = Tokenizer(gate.read(TOKENIZER, json_files.MAX_BYTES).decode(), folder / TOKENIZER)
+    except (ValueError, RecursionError):
+        raise FirthError("not a tokenizer file", where=folder / TOKENIZER, do="delete it") from None
     progress.say(f"tokenizer: {tokenizer.kind}, {tokenizer.vocab_size:,} tokens")
     progress.stage("tokenising the text")
     splits = tokenise_splits(texts, tokenizer, cache, progress.say)
     held_out = {name: list(texts[name]) for name in HELD_OUT}
-    return SharedData(settings, tokenizer, replace(config, file=str(path)), held_out, splits)
+    return SharedData(settings, tokenizer, config, held_out, splits)
 
 
 def _tokenizer_config(settings: Settings, texts: Iterable[str]) -> schema.Tokenizer:

@@ -16,6 +16,7 @@ from firth.datasets import memory_map
 from firth.ngram import scoring_kernels
 from firth.ngram.counts import SpecialIds
 from firth.ngram.trie import Trie
+from firth.runs.weights import not_finite
 
 KIND = "ngram"
 # The arrays in the order of the file, widest data types first, with their types and columns.
@@ -108,9 +109,19 @@ def save(model: Model, path: str | Path, metadata: Mapping[str, Any] | None = No
 def load(path: str | Path) -> Model:
     """Open a saved model, memory-mapped: array pages are read from disk when they are used."""
     arrays, about = _open(Path(path))
+    _require_numbers(arrays, Path(path))
     return Model(
         **arrays, special_ids=SpecialIds(*about["marks"]), smoothing=about["smoothing"], normalised=about["normalised"]
     )
+
+
+def _require_numbers(arrays: memory_map.Arrays, path: Path) -> None:
+    """Refuse log-probabilities and back-off weights that are NaN or +infinity; the logarithm of 0 is allowed."""
+    nodes, leaves = arrays["nodes"].view(np.float32), arrays["leaves"].view(np.float32)
+    columns = [(nodes[:-1, number], "nodes") for number in (scoring_kernels.LOGPROB, scoring_kernels.BACKOFF)]
+    for column, name in (*columns, (leaves[:, scoring_kernels.LEAF_LOGPROB], "leaves")):
+        if not column.max(initial=-np.inf) < np.inf:  # the maximum of numbers with NaN is NaN
+            raise not_finite(name, path)
 
 
 def read_metadata(path: str | Path) -> dict[str, Any]:

@@ -21,7 +21,7 @@ from firth.datasets.records import Pair, Row
 from firth.datasets.sources import open_source
 from firth.datasets.tasks import UnfitError
 from firth.datasets.text_dataset import Documents
-from firth.datasets.token_cache import default_cache
+from firth.datasets.token_cache import usable_cache
 from firth.datasets.training_data import tokenise
 from firth.display import Table
 from firth.errors import FirthError
@@ -121,7 +121,7 @@ class SentenceEncoder(TextModel):
             return self.documents(cache)[split]
         if not isinstance(text, str) or _has_pairs(text):
             return None
-        return Documents(open_source(text.split(","), self.config.data, (cache or default_cache()) / "spool"))
+        return Documents(open_source(text.split(","), self.config.data, (cache or usable_cache()) / "spool"))
 
     @staticmethod
     def _pairs(text: str | Iterable[Pair]) -> labelled_dataset.Split:
@@ -146,7 +146,7 @@ class SentenceEncoder(TextModel):
     def _retrieval(self, part: labelled_dataset.Split, cache: Path | None) -> list[Score]:
         """Retrieval accuracy: how often the nearest of all right texts is a positive of the left text."""
         names = tuple(self.run.record.data.get("labels", ()))
-        split = tokenise(part, self.tokenizer, names, cache or default_cache())
+        split = tokenise(part, self.tokenizer, names, cache or usable_cache())
         positives = [part.examples[number] for number in positive_pairs(split, self.config.batching)]
         if not positives:
             return []

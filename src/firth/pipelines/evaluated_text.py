@@ -8,7 +8,7 @@ from pathlib import Path
 
 from firth.datasets.sources import keep_documents, open_source
 from firth.datasets.text_dataset import Documents, documents, find_overlaps
-from firth.datasets.token_cache import Split, default_cache, tokenise_split
+from firth.datasets.token_cache import Split, tokenise_split, usable_cache
 from firth.errors import FirthError, unknown
 from firth.metrics.perplexity import perplexity
 from firth.metrics.score import signature
@@ -31,13 +31,13 @@ class TextModel(TrainedModel):
         self, text: str | Iterable[str] | None = None, split: str = "test", cache: Path | None = None
     ) -> Split:
         """A split of the run's own text, or other text (a name or documents), tokenised."""
-        cache = cache or default_cache()
+        cache = cache or usable_cache()
         return self._own_split(split, cache) if text is None else self._other_text(text, cache)
 
     def documents(self, cache: Path | None = None) -> dict[str, Documents]:
         """The splits of the run's own text; refused if the text has changed since training."""
         known = self.run.record.data["splits"]
-        splits = documents(self.config.data, self.config.seed, cache or default_cache())
+        splits = documents(self.config.data, self.config.seed, cache or usable_cache())
         for name, key in known.items():
             if splits[name].key != key:
                 do = "restore it, or give the new text with --text"

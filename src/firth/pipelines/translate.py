@@ -19,7 +19,7 @@ from firth.datasets.collators.corruption.noise import SourceTargetPair
 from firth.datasets.collators.corruption.teacher_forcing import TeacherForcing
 from firth.datasets.gold_alignments import builtin_links
 from firth.datasets.seq2seq_dataset import add_prefix, read_pairs, to_source_target
-from firth.datasets.token_cache import default_cache
+from firth.datasets.token_cache import usable_cache
 from firth.datasets.training_data import tokenise_pairs
 from firth.display import Table
 from firth.errors import FirthError
@@ -82,7 +82,7 @@ class TranslationModel(Seq2SeqModel):
         """Perplexity and accuracy of target tokens, the task's metrics of beam search outputs, alignment error rate."""
         part = run_examples(self, split, read_pairs) if text is None else self._other_pairs(text)
         with_characters = bool(self.config.input.character_width or self.config.head.character_width)
-        tokens = tokenise_pairs(part, self._tokenizers, cache or default_cache(), with_characters)
+        tokens = tokenise_pairs(part, self._tokenizers, cache or usable_cache(), with_characters)
         generated = self.generation_scores(part, beam=BEAM)
         return Table([*self.perplexity_scores(tokens), *generated, *self._link_scores(part)])
 

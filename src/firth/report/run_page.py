@@ -12,7 +12,6 @@ from firth.config import to_dict
 from firth.report.charts import Series, line_chart
 from firth.report.limits import finite, full_limits, is_logarithmic, loss_limits, robust_limits
 from firth.report.page import facts, html_page
-from firth.runs import atomic_files
 from firth.runs.run_folder import Run, read_log
 from firth.runs.summary import format_summary, summary
 from firth.training.speed import SPEED_NOTE, training_speed, warm_steps
@@ -24,7 +23,7 @@ _SPLITS = {"train": "training", "valid": "validation"}
 
 def write_report(run: Run, samples: Sequence[str], title: str = "Samples", figures: Sequence[str] = ()) -> None:
     """Write report.html into a run folder."""
-    atomic_files.replace_file(run.path / "report.html", run_page(run, samples, title, figures).encode())
+    run.write_report(run_page(run, samples, title, figures))
 
 
 def run_page(run: Run, samples: Sequence[str], title: str = "Samples", figures: Sequence[str] = ()) -> str:

@@ -1,14 +1,22 @@
-"""Atomic file writes: to a temporary file, synced, renamed. Every write, sync and rename of a run goes through here."""
+"""Atomic file writes: to a temporary file, synced, renamed. Every write, sync, rename and removal in a run is here.
+
+A temporary file is new, has a name that nobody can guess, and is locked as long as its process writes it: so no link is
+followed, and what a killed process left is told from what another one writes now.
+"""
 
 from __future__ import annotations
 
 import errno
+import fcntl
 import hashlib
 import os
+import re
 import shutil
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+import stat
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager, suppress
 from pathlib import Path
+from typing import BinaryIO
 
 from firth.errors import FirthError
 
@@ -49,11 +57,16 @@ def sync(descriptor: int) -> None:
     os.fsync(descriptor)
 
 
-def rename(old: Path, new: Path) -> None:
-    """Rename atomically, replacing what is there."""
-    old.replace(new)
+def rename(old: Path, new: Path, folder: int | None = None) -> None:
+    """Rename atomically, replacing what is there; with a folder's handle, inside that folder."""
+    os.rename(old, new, src_dir_fd=folder, dst_dir_fd=folder)
     for folders in _recordings:
-        folders.add(new.parent)
+        folders.add((Path() if folder is None else Path(f"/proc/self/fd/{folder}").readlink()) / new.parent)
+
+
+def unlink(name: str, folder: int) -> None:
+    """Remove a file from the folder with this handle."""
+    os.unlink(name, dir_fd=folder)
 
 
 _recordings: list[set[Path]] = []
@@ -79,15 +92,78 @@ def sync_folder(path: Path) -> None:
         os.close(descriptor)
 
 
-def write_new(path: Path, data: bytes | Chunks) -> None:
-    """Write and sync a file in place, without a rename."""
-    descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o644)
+def write_new(name: str, data: bytes | Chunks, folder: int) -> None:
+    """Write and sync a new file of a folder in place, without a rename."""
+    descriptor = os.open(name, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW, 0o644, dir_fd=folder)
     try:
-        for chunk in as_chunks(data):
-            write(descriptor, chunk)
+        write_all(descriptor, data)
         sync(descriptor)
     finally:
         os.close(descriptor)
+
+
+def write_all(descriptor: int, data: bytes | Chunks) -> None:
+    """Write all chunks."""
+    for chunk in as_chunks(data):
+        write(descriptor, chunk)
+
+
+LEFTOVER = re.compile(r"\..+\.(?:[0-9a-f]{16}|\d+)\.new")  # a temporary file's name, also as earlier versions wrote it
+
+
+def temporary_name(name: str) -> str:
+    """A hidden name that nobody can guess."""
+    return f".{name[:40]}.{os.urandom(8).hex()}.new"
+
+
+@contextmanager
+def replacing(folder: int, name: str, mode: int = 0o644) -> Iterator[int]:
+    """A new file to write; at the end it is synced and has the name, or is gone."""
+
+    def create(temporary: str) -> int:
+        return os.open(temporary, os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW, mode, dir_fd=folder)
+
+    temporary, descriptor = _create_locked(name, create)
+    try:
+        yield descriptor
+        sync(descriptor)
+        rename(Path(temporary), Path(name), folder)
+    except BaseException:
+        with suppress(OSError):
+            os.unlink(temporary, dir_fd=folder)  # an incomplete file would only use up disk space
+        raise
+    finally:
+        os.close(descriptor)
+    sync(folder)
+
+
+def _create_locked(name: str, create: Callable[[str], int]) -> tuple[str, int]:
+    """A new temporary file or folder and its handle, locked before anybody took it for abandoned."""
+    while True:
+        temporary = temporary_name(name)
+        descriptor = create(temporary)
+        with suppress(OSError):  # a file system without locks
+            fcntl.flock(descriptor, fcntl.LOCK_EX)
+        if os.fstat(descriptor).st_nlink:
+            return temporary, descriptor
+        os.close(descriptor)
+
+
+def remove_abandoned(folder: int, name: str) -> None:
+    """Remove a temporary file or folder that no process has locked."""
+    with suppress(OSError):
+        kind = os.stat(name, dir_fd=folder, follow_symlinks=False).st_mode
+        if not LEFTOVER.fullmatch(name) or not (stat.S_ISREG(kind) or stat.S_ISDIR(kind)):
+            return
+        descriptor = os.open(name, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK, dir_fd=folder)
+        try:
+            fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            if stat.S_ISDIR(kind):
+                shutil.rmtree(name, ignore_errors=True, dir_fd=folder)
+            else:
+                os.unlink(name, dir_fd=folder)
+        finally:
+            os.close(descriptor)
 
 
 def destination(path: Path) -> Path:
@@ -110,16 +186,47 @@ def require_folder(path: Path) -> None:
 
 def replace_file(path: Path, data: bytes) -> None:
     """Write a file atomically: at every instant either the old or the new one is there, complete."""
-    target = destination(path)
-    temporary = target.with_name(f".{target.name}.{os.getpid()}.new")  # another process may write the same file
-    with explain_errors(path):
-        try:
-            write_new(temporary, data)
-        except OSError:
-            temporary.unlink(missing_ok=True)  # an incomplete file would only use up disk space
-            raise
-        rename(temporary, target)
-        sync_folder(target.parent)
+    with explain_errors(path), replacing_at(destination(path)) as descriptor:
+        write_all(descriptor, data)
+
+
+@contextmanager
+def replacing_at(path: Path, mode: int = 0o644) -> Iterator[int]:
+    """As `replacing`, for a path."""
+    with open_folder(path.parent) as folder, replacing(folder, path.name, mode) as descriptor:
+        yield descriptor
+
+
+@contextmanager
+def open_folder(path: Path) -> Iterator[int]:
+    """The handle of a folder."""
+    folder = os.open(path, os.O_RDONLY | os.O_DIRECTORY)
+    try:
+        yield folder
+    finally:
+        os.close(folder)
+
+
+@contextmanager
+def building(path: Path) -> Iterator[Path]:
+    """A new folder beside `path` to build it in, removed at the end unless it was renamed; what killed processes left
+    is removed too."""
+    make_folder(path.parent)
+    with explain_errors(path), open_folder(path.parent) as folder:
+
+        def create(temporary: str) -> int:
+            os.mkdir(temporary, dir_fd=folder)
+            return os.open(temporary, os.O_RDONLY | os.O_NOFOLLOW | os.O_DIRECTORY, dir_fd=folder)
+
+        for name in os.listdir(folder):  # noqa: PTH208 - by its handle
+            if name.startswith(f".{path.name[:40]}."):
+                remove_abandoned(folder, name)
+        temporary, handle = _create_locked(path.name, create)
+    try:
+        yield path.with_name(temporary)
+    finally:
+        remove_folder(path.with_name(temporary))
+        os.close(handle)
 
 
 def make_folder(path: Path) -> None:
@@ -131,6 +238,13 @@ def make_folder(path: Path) -> None:
 def remove_folder(path: Path) -> None:
     """Remove the folder and its content; no error if it does not exist."""
     shutil.rmtree(path, ignore_errors=True)
+
+
+def open_file(path: Path) -> BinaryIO:
+    """An ordinary file, to read; a device or a pipe, which may never end, is refused before it is opened."""
+    if not stat.S_ISREG(path.stat().st_mode):
+        raise FirthError("not an ordinary file", where=path, do="name a file")
+    return path.open("rb")
 
 
 def as_chunks(data: bytes | memoryview | Chunks) -> Chunks:
@@ -148,5 +262,5 @@ def digest(data: bytes | memoryview | Chunks) -> str:
 
 def digest_file(path: Path) -> str:
     """The sha256 of a file, in hexadecimal."""
-    with path.open("rb") as file:
+    with open_file(path) as file:
         return hashlib.file_digest(file, "sha256").hexdigest()

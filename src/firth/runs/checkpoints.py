@@ -5,91 +5,131 @@ And what ends in a checkpoint or goes back to one: signals (SIGINT, SIGTERM), an
 
 from __future__ import annotations
 
+import hashlib
 import json
+import os
 import signal
 import threading
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 from types import FrameType
+from typing import TypedDict
 
 from firth.errors import FirthError
-from firth.runs import atomic_files
+from firth.runs import atomic_files, json_files
+from firth.runs.gate import Gate
+from firth.runs.json_files import Natural
+from firth.runs.state_folder import CHECKPOINT, FOLDER, UNFINISHED, open_state
 
 MAX_KEPT = 2
 MANIFEST = "manifest.json"
+FILES = (MANIFEST, "training.json", "weights.safetensors", "training.safetensors")  # removed in this order
+_NEEDED = {"training.json", "weights.safetensors"}
+
+
+class ManifestEntry(TypedDict):
+    """What the manifest says of a file."""
+
+    sha256: str
+    bytes: Natural
 
 
 def checkpoint_folder(run: Path, step: int) -> Path:
     """The folder of the checkpoint of a step."""
-    return run / "state" / f"step-{step:06d}"
+    return open_state(run).path / f"step-{step:06d}"
 
 
 def save(run: Path, step: int, contents: Mapping[str, bytes | atomic_files.Chunks]) -> None:
     """Write a checkpoint atomically (write, sync, rename), then remove the oldest."""
-    path = checkpoint_folder(run, step)
-    if is_complete(path):
+    state, name = open_state(run), f"step-{step:06d}"
+    if _is_whole(state, name):
         return
-    temporary = path.with_name(f".{path.name}.new")
-    with atomic_files.explain_errors(path):
-        atomic_files.remove_folder(path)
-        atomic_files.remove_folder(temporary)
+    temporary = f".{name}.new"
+    with atomic_files.explain_errors(state.path / name):
+        if state.root == run:
+            Gate(run).make_folder(FOLDER)
+        _remove(state, [name, temporary])
         try:
-            _write_all(temporary, contents)
+            _write_all(state, temporary, contents)
         except OSError:
-            atomic_files.remove_folder(temporary)
+            _remove(state, [temporary])
             raise
-        atomic_files.rename(temporary, path)
-        atomic_files.sync_folder(path.parent)
-    for old in _folders(run)[MAX_KEPT:]:
-        atomic_files.remove_folder(old)
+        state.rename(temporary, name)
+        state.sync()
+    _remove(state, _names(state)[MAX_KEPT:])
 
 
-def _write_all(path: Path, contents: Mapping[str, bytes | atomic_files.Chunks]) -> None:
-    path.mkdir(parents=True)
+def _write_all(state: Gate, folder: str, contents: Mapping[str, bytes | atomic_files.Chunks]) -> None:
+    state.make_folder(folder)
     for name, data in contents.items():
-        atomic_files.write_new(path / name, data)
+        state.write_new(f"{folder}/{name}", data)
     sizes = {
         name: sum(memoryview(chunk).nbytes for chunk in atomic_files.as_chunks(data)) for name, data in contents.items()
     }
     manifest = {name: {"sha256": atomic_files.digest(data), "bytes": sizes[name]} for name, data in contents.items()}
-    atomic_files.write_new(path / MANIFEST, (json.dumps(manifest, indent=2, sort_keys=True) + "\n").encode())
-    atomic_files.sync_folder(path)
+    state.write_new(f"{folder}/{MANIFEST}", (json.dumps(manifest, indent=2, sort_keys=True) + "\n").encode())
+    state.sync(folder)
+
+
+def _remove(state: Gate, names: Iterable[str]) -> None:
+    """Remove checkpoints, complete or not, as far as they are there; one with other files in it is an error."""
+    for name in names:
+        if name in state.names():
+            with atomic_files.explain_errors(state.path / name):
+                state.remove_folder(name, FILES)
 
 
 def newest_checkpoint(run: Path) -> Path | None:
     """The newest complete checkpoint; damaged ones are skipped."""
-    return next((path for path in _folders(run) if is_complete(path)), None)
+    state = open_state(run)
+    return next((state.path / name for name in _names(state) if _is_whole(state, name)), None)
+
+
+def read(checkpoint: Path, name: str) -> bytes:
+    """A file of a checkpoint."""
+    return Gate(checkpoint.parent).read(f"{checkpoint.name}/{name}")
 
 
 def has_checkpoints(run: Path) -> bool:
     """Whether there are any checkpoints, complete or not."""
-    return bool(_folders(run))
+    return bool(_names(open_state(run)))
 
 
 def drop_after(run: Path, path: Path | None) -> None:
     """Remove what a crash left behind: incomplete folders and damaged checkpoints newer than the given one."""
-    state = run / "state"
-    if not state.is_dir():
-        return
-    newer = _folders(run)[: _folders(run).index(path)] if path else _folders(run)
-    for entry in [*state.glob(".*"), *newer]:
-        atomic_files.remove_folder(entry)
+    state = open_state(run)
+    names = _names(state)
+    newer = names[: names.index(path.name)] if path else names
+    _remove(state, [name for name in state.names() if UNFINISHED.fullmatch(name)] + newer)
 
 
 def is_complete(path: Path) -> bool:
-    """Whether every file exists with the checksum of the manifest."""
+    """Whether every file exists with the size and the checksum of the manifest."""
+    return _is_whole(Gate(path.parent), path.name)
+
+
+def _is_whole(state: Gate, name: str) -> bool:
     try:
-        manifest = json.loads((path / MANIFEST).read_bytes())
-        return all(atomic_files.digest_file(path / name) == entry["sha256"] for name, entry in manifest.items())
-    except (OSError, ValueError, TypeError, KeyError, AttributeError):
+        manifest = json_files.read(state, f"{name}/{MANIFEST}", dict[str, ManifestEntry], "")
+        if not _NEEDED <= set(manifest) <= set(FILES[1:]):
+            return False
+        return all(_matches(state, f"{name}/{file}", entry) for file, entry in manifest.items())
+    except (OSError, FirthError):
         return False
 
 
-def _folders(run: Path) -> list[Path]:
-    """Checkpoint folders, newest first."""
-    folders = [path for path in (run / "state").glob("step-*") if path.name.removeprefix("step-").isdigit()]
-    return sorted(folders, key=lambda path: int(path.name.removeprefix("step-")), reverse=True)
+def _matches(state: Gate, name: str, entry: ManifestEntry) -> bool:
+    with state.open(name) as file:
+        if os.fstat(file.fileno()).st_size != entry["bytes"]:
+            return False
+        return hashlib.file_digest(file, "sha256").hexdigest() == entry["sha256"]
+
+
+def _names(state: Gate) -> list[str]:
+    """Of the checkpoints, newest first."""
+    steps = {name: int(match[1]) for name in state.names() if (match := CHECKPOINT.fullmatch(name))}
+    return sorted(steps, key=lambda name: steps[name], reverse=True)
 
 
 MAX_HALVINGS = 8  # of the learning rate before giving up

@@ -8,16 +8,18 @@ from dataclasses import asdict, dataclass, fields
 from html import escape
 from math import log
 from pathlib import Path
-from typing import Any
+from typing import Any, NotRequired, TypedDict
 
 import firth
 from firth.config import migrations
 from firth.display import Table
 from firth.errors import FirthError
-from firth.runs import atomic_files
+from firth.runs import atomic_files, json_files
+from firth.runs.gate import Gate
+from firth.runs.json_files import Natural
 
 FORMAT = 1
-_DAMAGED = "damaged; delete it and give the same command again"
+_ADVICE = "delete it and give the same command again"
 
 
 @dataclass(frozen=True)
@@ -59,9 +61,9 @@ class Result:
 
     rung: str
     preset: str
-    parameters: int
+    parameters: Natural
     seconds: float
-    tokens: int  # trained on
+    tokens: float  # trained on
     valid: UnitScores
     test: UnitScores
     curve: tuple[Point, ...]
@@ -186,6 +188,15 @@ def rung_folder(ladder: Path, rung: str) -> Path:
     return ladder / "rungs" / rung.replace(":", "-")
 
 
+class LadderFile(TypedDict):
+    """What a later command reads of ladder.json."""
+
+    format: Natural
+    settings: dict[str, Any]
+    tokenizer: NotRequired[str]
+    splits: NotRequired[dict[str, str]]
+
+
 @dataclass(frozen=True)
 class LadderFolder:
     """The files of a ladder."""
@@ -195,15 +206,17 @@ class LadderFolder:
     @property
     def exists(self) -> bool:
         """Whether there is a ladder in the folder."""
-        return (self.path / "ladder.json").is_file()
+        return self._gate.exists("ladder.json")
+
+    @property
+    def _gate(self) -> Gate:
+        return Gate(self.path)
 
     def read(self) -> dict[str, Any]:
         """The content of ladder.json."""
         path = self.path / "ladder.json"
-        values = _read(path)
-        if not isinstance(values, dict) or not isinstance(values.get("settings"), dict):
-            raise FirthError(_DAMAGED, where=path)
-        if values.get("format") != FORMAT:
+        values = json_files.read(self._gate, "ladder.json", LadderFile, _ADVICE)
+        if values["format"] != FORMAT:
             raise FirthError("written by another firth", where=path, do="choose another --out, or upgrade")
         settings = migrations.rename(values["settings"], migrations.LADDER)
         return values | {"settings": migrations.keep_split(settings)}
@@ -212,45 +225,40 @@ class LadderFolder:
         """Write ladder.json."""
         atomic_files.make_folder(self.path)
         content = {"format": FORMAT, "firth": firth.__version__, **values}
-        atomic_files.replace_file(self.path / "ladder.json", _json(content, indent=2))
+        self._gate.replace("ladder.json", _json(content, indent=2))
 
-    def read_result(self, rung: str) -> Result | None:
-        """The result of a rung, if it is done."""
-        path = self._result_path(rung)
-        if not path.exists():
+    def write_report(self, page: str) -> None:
+        """Write report.html."""
+        self._gate.replace("report.html", page.encode("utf-8", "replace"))
+
+    def run_folder(self, rung: str) -> Path:
+        """The run folder of a rung, below a folder that is there; an error if one of them is a link."""
+        self._gate.make_folder("rungs")
+        path = rung_folder(self.path, rung)
+        self._gate.names(str(path.relative_to(self.path)))
+        return path
+
+    def read_result(self, rung: str, units: Mapping[str, int]) -> Result | None:
+        """The result of a rung, if it is done, with a score for each of so many units of the held-out splits."""
+        name = _result_name(rung)
+        if not self._gate.exists(name):
             return None
-        try:
-            return _result(_read(path))
-        except (TypeError, KeyError, ValueError):
-            raise FirthError(_DAMAGED, where=path) from None
+        result: Result = json_files.read(self._gate, name, Result, _ADVICE)
+        scores = {"valid": result.valid, "test": result.test}
+        fits = all(len(scores[split].nats) == len(scores[split].sizes) == count for split, count in units.items())
+        if result.rung != rung or not fits:
+            raise FirthError("damaged: not the result of this rung", where=self.path / name, do=_ADVICE)
+        return result
 
     def save_result(self, result: Result) -> None:
         """Save the result of a rung."""
-        path = self._result_path(result.rung)
-        atomic_files.make_folder(path.parent)
-        atomic_files.replace_file(path, _json(asdict(result)))
+        self._gate.make_folder("results")
+        self._gate.replace(_result_name(result.rung), _json(asdict(result)))
 
-    def _result_path(self, rung: str) -> Path:
-        return self.path / "results" / f"{rung.replace(':', '-')}.json"
+
+def _result_name(rung: str) -> str:
+    return f"results/{rung.replace(':', '-')}.json"
 
 
 def _json(values: Any, indent: int | None = None) -> bytes:
     return (json.dumps(values, ensure_ascii=False, indent=indent) + "\n").encode("utf-8", "replace")
-
-
-def _read(path: Path) -> Any:
-    try:
-        return json.loads(path.read_bytes())
-    except (OSError, ValueError):
-        raise FirthError(_DAMAGED, where=path) from None
-
-
-def _result(values: dict[str, Any]) -> Result:
-    units = {name: UnitScores(**_tuples(values[name])) for name in ("valid", "test")}
-    curve = tuple(Point(**point) for point in values["curve"])
-    worst = tuple(WorstPassage(**_tuples(entry)) for entry in values["worst"])
-    return Result(**{**values, **units, "curve": curve, "worst": worst, "samples": tuple(values["samples"])})
-
-
-def _tuples(values: Mapping[str, Any]) -> dict[str, Any]:
-    return {key: tuple(value) if isinstance(value, list) else value for key, value in values.items()}

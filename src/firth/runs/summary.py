@@ -2,37 +2,60 @@
 
 from __future__ import annotations
 
-import json
 import math
-import struct
-from collections.abc import Iterable, Mapping, Sequence
+import os
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from html import escape
 from pathlib import Path
-from typing import Any
+from typing import Any, TypedDict
 
 from firth.display import Table
 from firth.errors import FirthError
 from firth.metrics.score import format_scores, parse_signature
-from firth.runs import checkpoints
+from firth.runs import atomic_files, checkpoints, json_files
+from firth.runs.json_files import Natural
 from firth.runs.progress import format_duration
 from firth.runs.run_folder import Run, read_log
-from firth.runs.weights import METADATA_KEY
+from firth.runs.weights import METADATA_KEY, read_header
 
 
 def summary(path: Path | str) -> dict[str, Any]:
-    """The summary of a run."""
-    run = Run.open(path)
-    record, lines = run.record, list(read_log(run.path / "log.jsonl"))
+    """The summary of a run; an error if a part of it is damaged."""
+    about, damage = survey(path)
+    if damage:
+        raise damage[0]
+    return about
+
+
+def survey(path: Path | str) -> tuple[dict[str, Any], list[FirthError]]:
+    """What can be told of a run, and the damage that was found."""
+    run = Run.require(path)
+    damage: list[FirthError] = []
+
+    def part(read: Callable[[], Any], default: Any = None) -> Any:
+        try:
+            return read()
+        except FirthError as error:
+            damage.append(error)
+            return default
+
+    about: dict[str, Any] = {"run": str(run.path)}
+    if part(lambda: run.record) is not None:
+        about |= _describe(run, part)
+    return about | {"disk": _disk_use(run.path)}, damage
+
+
+def _describe(run: Run, part: Callable[..., Any]) -> dict[str, Any]:
+    record, lines = run.record, part(lambda: list(read_log(run.path / "log.jsonl")), [])
     data = record.config.data
     valid = [line for line in lines if line.get("split") == "valid" and {"loss", "metric", "value"} <= set(line)]
     best = min(valid, key=lambda line: line["loss"], default=None)
     tokens = sum(line.get("tokens", 0) for line in lines)
-    tokenizer = run.text_tokenizer()
+    tokenizer = part(lambda: run.tokenizers().get("text"))
     return {
-        "run": str(run.path),
         "preset": record.preset,
-        **_state(run),
-        "parameters": count_parameters(run.weights) if run.is_trained else None,
+        **part(lambda: _state(run), {}),
+        "parameters": part(lambda: count_parameters(run.weights) if run.is_trained else None),
         "tokenizer": tokenizer and {"kind": tokenizer.kind, "vocabulary_size": tokenizer.vocab_size},
         "text": list((*getattr(data, "source", ()), *getattr(data, "target", ())) or data.text),
         "seconds": max((line.get("seconds", 0.0) for line in lines), default=0.0),
@@ -40,32 +63,37 @@ def summary(path: Path | str) -> dict[str, Any]:
         "training": record.data.get("training"),
         "notes": [note for line in lines for note in line.get("notes", ())],
         "best_valid": best and {key: best[key] for key in ("metric", "value", "step")},
-        "scores": run.scores(),
+        "scores": part(run.scores, []),
         "machine": dict(record.machine),
         "origin": record.data.get("origin"),
-        "disk": sum(file.stat().st_size for file in run.path.rglob("*") if file.is_file()),
     }
+
+
+def _disk_use(path: Path) -> int:
+    """The bytes of the files in a folder; links are not followed."""
+    return sum((Path(folder) / name).lstat().st_size for folder, _, names in os.walk(path) for name in names)
 
 
 def format_summary(about: Mapping[str, Any], verbose: bool = False) -> dict[str, Any]:
     """A summary for people: thousands separators, times and sizes with units; with `verbose` signatures of scores."""
-    tokenizer, best, origin = about["tokenizer"], about["best_valid"], about["origin"]
+    tokenizer, best, origin = about.get("tokenizer"), about.get("best_valid"), about.get("origin")
     values = {
         "run": about["run"],
-        "preset": about["preset"],
-        "state": format_state(about),
-        "parameters": about["parameters"],
+        "preset": about.get("preset"),
+        "state": format_state(about) if "state" in about else None,
+        "parameters": about.get("parameters"),
         "vocabulary": tokenizer and f"{tokenizer['vocabulary_size']:,} ({tokenizer['kind']})",
-        "text": ", ".join(about["text"]),
-        "time": format_duration(about["seconds"]),
-        "tokens_seen": about["tokens_seen"],
-        "training": about["training"],
-        "notes": "; ".join(about["notes"]),
+        "text": ", ".join(about.get("text", ())),
+        "time": format_duration(about["seconds"]) if "seconds" in about else None,
+        "tokens_seen": about.get("tokens_seen"),
+        "training": about.get("training"),
+        "notes": "; ".join(about.get("notes", ())),
         "best_valid": best and f"{best['metric']} {best['value']:.4f} at step {best['step']:,}",
-        "scores": format_scores(about["scores"], verbose),
-        "machine": ", ".join(f"{key} {value}" for key, value in about["machine"].items()),
+        "scores": format_scores(about.get("scores", ()), verbose),
+        "machine": ", ".join(f"{key} {value}" for key, value in about.get("machine", {}).items()),
         "origin": origin and _format_origin(origin),
         "disk": f"{about['disk'] / 1e6:,.1f} MB",
+        "damaged": about.get("damaged"),
     }
     shown = {key: value for key, value in values.items() if value not in (None, "", [])}
     return {key: f"{value:,}" if isinstance(value, int) else value for key, value in shown.items()}
@@ -164,17 +192,29 @@ _DIFFERING = {
 }
 
 
+class Counted(TypedDict, total=False):
+    """The metadata of a weights file whose tensors are not its parameters."""
+
+    parameters: Natural
+
+
+class Progress(TypedDict):
+    """How far training came, of a checkpoint."""
+
+    step: Natural
+    finished: bool
+
+
 def count_parameters(path: Path) -> int:
     """The number of parameters in a weights file, or as its metadata says (n-gram models), from its header alone."""
     try:
-        with path.open("rb") as file:
-            header = json.loads(file.read(struct.unpack("<Q", file.read(8))[0]))
-        metadata = json.loads(header.pop("__metadata__", {}).get(METADATA_KEY, "{}"))
+        with atomic_files.open_file(path) as file:
+            header = read_header(file)
+        metadata = json_files.decode(header.metadata.get(METADATA_KEY, "{}").encode(), Counted)
         if "parameters" in metadata:
-            return int(metadata["parameters"])
-        tensors = header.values()
-        return sum(math.prod(entry["shape"]) for entry in tensors if "F" in entry["dtype"])
-    except (OSError, ValueError, struct.error, KeyError, TypeError, AttributeError):
+            return metadata["parameters"]
+        return sum(math.prod(entry["shape"]) for entry in header.tensors.values() if "F" in entry["dtype"])
+    except (OSError, ValueError):
         raise FirthError("damaged weights", where=path, do="restore the file, or train again") from None
 
 
@@ -185,7 +225,8 @@ def _state(run: Run) -> dict[str, Any]:
     if checkpoint is None:
         without_checkpoint = "trained" if "steps" in run.record.data else "done"
         return {"state": without_checkpoint if run.is_trained else "begun", "step": None, "steps": steps}
-    values = json.loads((checkpoint / "training.json").read_bytes())
+    file = checkpoint / "training.json"
+    values = json_files.parse(checkpoints.read(checkpoint, file.name), Progress, file, "delete this checkpoint")
     return {"state": "done" if values["finished"] else "open", "step": values["step"], "steps": steps}
 
 

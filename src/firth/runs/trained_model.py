@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import shutil
 from collections.abc import Iterable, Mapping
 from dataclasses import fields
 from pathlib import Path
@@ -13,7 +12,7 @@ from firth.arguments import as_path
 from firth.config import from_dict
 from firth.display import Table, html_facts
 from firth.errors import FirthError, MissingMethodError, unknown
-from firth.runs import atomic_files
+from firth.runs import atomic_files, state_folder
 from firth.runs.run_folder import Run
 
 if TYPE_CHECKING:
@@ -73,13 +72,9 @@ class TrainedModel:
         with atomic_files.explain_errors(target):
             if target.exists() and (not target.is_dir() or any(target.iterdir())):
                 raise FirthError("there is something here", where=target, do="choose a new or an empty folder")
-            atomic_files.make_folder(target.parent)
-            temporary = target.with_name(f".{target.name}.{os.getpid()}.new")
-            try:
-                shutil.copytree(self.run.path, temporary, ignore=shutil.ignore_patterns(".lock"))
+            with atomic_files.building(target) as temporary:
+                self.run.gate.copy(temporary, leave_out=(".lock", state_folder.LOCATION))
                 atomic_files.rename(temporary, target)
-            finally:
-                atomic_files.remove_folder(temporary)
             atomic_files.sync_folder(target.parent)
         return target
 

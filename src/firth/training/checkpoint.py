@@ -9,27 +9,31 @@ from pathlib import Path
 from typing import Any
 
 import safetensors.torch
+from safetensors import SafetensorError
 from torch import Tensor, nn
 
 from firth.config import migrations
 from firth.errors import FirthError
-from firth.runs import atomic_files
-from firth.runs.weights import METADATA_KEY, digest, read_metadata
+from firth.runs import atomic_files, json_files, weights
+from firth.runs.gate import Gate
+from firth.runs.json_files import Natural
+from firth.runs.weights import METADATA_KEY, Metadata, digest
 from firth.types import Cursor, State
 
 _EDITED = "the folder was edited; restore config.json, or train again"
+RESTORE = "restore the file, or train again"
 
 
 @dataclass
 class TrainerState:
     """The state of a training run, apart from its tensors."""
 
-    step: int = 0
+    step: Natural = 0
     cursor: Cursor = field(default_factory=Cursor)  # of the next batch
     best_loss: float | None = None  # lowest on validation data, or lowest selection score
-    best_step: int = 0
-    bad_evaluations: int = 0  # since the best (early stopping)
-    plateau_bad_evaluations: int = 0  # since the best or the last reduction (plateau schedule)
+    best_step: Natural = 0
+    bad_evaluations: Natural = 0  # since the best (early stopping)
+    plateau_bad_evaluations: Natural = 0  # since the best or the last reduction (plateau schedule)
     plateau_factor: float = 1.0  # of the learning rate, by the plateau schedule
     guard_factor: float = 1.0  # of the learning rate, by the guard against NaN
     finished: bool = False
@@ -41,11 +45,16 @@ class TrainerState:
     @classmethod
     def from_json(cls, data: bytes, config: str, where: Path) -> TrainerState:
         """Read from a checkpoint; one of another configuration is refused."""
-        values = json.loads(data)
-        if values.pop("config") != config:
+        values = migrations.rename(json_files.parse(data, dict[str, Any], where, RESTORE), migrations.CHECKPOINT)
+        if values.pop("config", None) != config:
             raise FirthError("the checkpoint belongs to another configuration", where=where, do=_EDITED)
-        values = migrations.rename(values, migrations.CHECKPOINT)
-        return cls(**{**values, "cursor": Cursor(**values["cursor"])})
+        try:
+            state: TrainerState = json_files.convert(cls, values)
+        except ValueError as error:
+            raise FirthError(f"damaged ({error})", where=where, do=RESTORE) from None
+        if min(state.cursor.epoch, state.cursor.index) < 0:
+            raise FirthError("damaged (cursor: expected numbers from 0)", where=where, do=RESTORE)
+        return state
 
 
 def pack_state(state: State | None) -> dict[str, Tensor]:
@@ -77,24 +86,55 @@ def tensor_bytes(tensors: Mapping[str, Tensor], metadata: Mapping[str, Any] | No
     )
 
 
-def read_tensors(path: Path) -> dict[str, Tensor]:
+def unpack_tensors(data: bytes, where: Path) -> dict[str, Tensor]:
     """The tensors of a safetensors file."""
-    return migrations.rename_tensors(safetensors.torch.load(path.read_bytes()))
+    try:
+        return migrations.rename_tensors(safetensors.torch.load(data))
+    except (SafetensorError, ValueError, KeyError, TypeError, RuntimeError, OverflowError):
+        raise FirthError("damaged: not safetensors", where=where, do=RESTORE) from None
+
+
+def read_tensors(path: Path) -> dict[str, Tensor]:
+    """The same of a file."""
+    with atomic_files.open_file(path) as file:
+        return unpack_tensors(file.read(), path)
+
+
+def read_weights(path: Path) -> tuple[Metadata, dict[str, Tensor]]:
+    """The metadata and the tensors of a run's weights; damaged ones, NaN and infinity are refused."""
+    metadata, data = weights.read(path)
+    tensors = unpack_tensors(data, path)
+    for name, tensor in tensors.items():
+        # a sum is fast and shows them; one that overflows is looked into
+        if tensor.is_floating_point() and not tensor.sum().isfinite() and not tensor.isfinite().all():
+            raise weights.not_finite(name, path)
+    return metadata, tensors
+
+
+def load_tensors(system: nn.Module, tensors: Mapping[str, Tensor], where: Path) -> None:
+    """Load tensors into a network; the first that does not fit it is named."""
+    try:
+        system.load_state_dict(tensors)
+    except RuntimeError:
+        own = system.state_dict()
+        differing = (name for name in own if name not in tensors or tensors[name].shape != own[name].shape)
+        name = next(differing, next((name for name in tensors if name not in own), ""))
+        raise FirthError(f"the weights do not fit config.json, in {name}", where=where, do=RESTORE) from None
 
 
 def save_model(path: Path, system: nn.Module, metadata: Mapping[str, Any]) -> None:
     """Write the weights that `load` reads."""
-    atomic_files.replace_file(path, tensor_bytes(system.state_dict(), metadata))
+    Gate(path.parent).replace(path.name, tensor_bytes(system.state_dict(), metadata))
 
 
-def load_model(path: Path, system: nn.Module, config_digest: str) -> dict[str, Any]:
+def load_model(path: Path, system: nn.Module, config_digest: str) -> Metadata:
     """Read weights into a system; refuse those of another configuration. Returns the file's metadata."""
-    metadata = read_metadata(path)
+    metadata, tensors = read_weights(path)
     if metadata["config"] != config_digest:
         raise FirthError(
             "config.json is not the one these weights were trained with",
             where=path.parent,
             do=_EDITED,
         )
-    system.load_state_dict(read_tensors(path))
+    load_tensors(system, tensors, path)
     return metadata

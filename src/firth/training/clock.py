@@ -126,7 +126,7 @@ class TimeClock:
     def begin_step(self, step: int) -> float:
         """The fraction of the time that has passed, or, of a step that is repeated, had passed then."""
         if self._repeating and step < self._last_logged:
-            return self._fractions[step]
+            return self._fractions.get(step, 0.0)  # no line of the log, if that was damaged
         if self._repeating:  # repeated steps take no time of the budget
             self._repeating, self._began = False, self._now() - self._logged_seconds
         return self._fraction()

@@ -18,16 +18,27 @@ from typing import Any
 
 import numpy as np
 import torch
+from torch import Tensor
 
 from firth.config.schema import Train
 from firth.datasets.collators.batches import next_cursor, prefetch_batches
 from firth.datasets.collators.collator import Batches
+from firth.errors import FirthError
 from firth.models.build import System
 from firth.runs import checkpoints
 from firth.runs.checkpoints import Interrupted, catch_signals, halve_factor
 from firth.runs.progress import Progress
-from firth.runs.run_folder import Log, read_log
-from firth.training.checkpoint import TrainerState, pack_state, read_tensors, save_model, tensor_bytes, unpack_state
+from firth.runs.training_log import Log, read_log
+from firth.training.checkpoint import (
+    RESTORE,
+    TrainerState,
+    load_tensors,
+    pack_state,
+    save_model,
+    tensor_bytes,
+    unpack_state,
+    unpack_tensors,
+)
 from firth.training.clock import Clock
 from firth.training.device import Distributed
 from firth.training.ema import ExponentialMovingAverage, is_ema_tensor
@@ -280,15 +291,23 @@ class Trainer:
         self._move_to(self.state.cursor)
 
     def _restore(self, checkpoint: Path) -> None:
-        data = (checkpoint / "training.json").read_bytes()
-        self.state = TrainerState.from_json(data, self.task.metadata["config"], checkpoint)
-        self.task.system.load_state_dict(read_tensors(checkpoint / "weights.safetensors"))
-        training = read_tensors(checkpoint / "training.safetensors")
+        data = checkpoints.read(checkpoint, "training.json")
+        self.state = TrainerState.from_json(data, self.task.metadata["config"], checkpoint / "training.json")
+        load_tensors(self.task.system, self._tensors(checkpoint, "weights.safetensors"), checkpoint)
+        training = self._tensors(checkpoint, "training.safetensors")
         own = {k: v for k, v in training.items() if not k.startswith("carried.") and not is_ema_tensor(k)}
-        self.optimizer.load_state_dict(own)
-        if self.ema is not None:
-            self.ema.load_state_dict(training)
-        self.carried_state = self.task.distributed.scatter(unpack_state(training))
+        try:
+            self.optimizer.load_state_dict(own)
+            if self.ema is not None:
+                self.ema.load_state_dict(training)
+            carried = unpack_state(training)
+        except (KeyError, ValueError, RuntimeError, TypeError, AttributeError):
+            what = "the optimizer state does not fit config.json"
+            raise FirthError(what, where=checkpoint / "training.safetensors", do=RESTORE) from None
+        self.carried_state = self.task.distributed.scatter(carried)
+
+    def _tensors(self, checkpoint: Path, name: str) -> dict[str, Tensor]:
+        return unpack_tensors(checkpoints.read(checkpoint, name), checkpoint / name)
 
     def _roll_back(self) -> None:
         """The guard against NaN: back to the last checkpoint, then on at half the learning rate."""

@@ -19,11 +19,12 @@ from firth.config.schema import EpochTraining
 from firth.embeddings.method import EmbeddingTrainer, Loss
 from firth.errors import FirthError
 from firth.jit import default_threads
-from firth.runs import checkpoints, weights
+from firth.runs import checkpoints, json_files, weights
 from firth.runs.atomic_files import Chunks
 from firth.runs.checkpoints import Interrupted, catch_signals
+from firth.runs.json_files import Natural
 from firth.runs.progress import Progress
-from firth.runs.run_folder import Log
+from firth.runs.training_log import Log
 
 _LOG_LINES = 20  # for an epoch
 
@@ -32,11 +33,11 @@ _LOG_LINES = 20  # for an epoch
 class PassState:
     """The state of training, apart from the arrays."""
 
-    step: int = 0  # chunks done
-    loss_count: int = 0  # number of the epoch's losses so far …
+    step: Natural = 0  # chunks done
+    loss_count: Natural = 0  # number of the epoch's losses so far …
     loss_sum: float = 0.0  # … and their sum
     best_loss: float | None = None  # lowest validation loss
-    bad_epochs: int = 0  # since the best (early stopping)
+    bad_epochs: Natural = 0  # since the best (early stopping)
     finished: bool = False
 
 
@@ -215,16 +216,20 @@ class _PassTrainer:
         self._saved = time.perf_counter()
 
     def _restore(self, checkpoint: Path) -> None:
+        from safetensors import SafetensorError
         from safetensors.numpy import load
 
-        values = json.loads((checkpoint / "training.json").read_bytes())
-        if values.pop("config") != self.task.config_digest:
-            do = "the folder was edited; restore config.json, or train again"
+        do, where = "the folder was edited; restore it, or train again", checkpoint / "training.json"
+        values = json_files.parse(checkpoints.read(checkpoint, where.name), dict[str, Any], where, do)
+        if values.pop("config", None) != self.task.config_digest:
             raise FirthError("the checkpoint belongs to another configuration", where=checkpoint, do=do)
-        self.state = PassState(**migrations.rename(values, migrations.PASS_CHECKPOINT))
-        arrays = load((checkpoint / "weights.safetensors").read_bytes())
-        for name, array in migrations.rename(arrays, migrations.ALIGNMENT).items():
-            self.task.trainer.arrays[name][...] = array
+        try:
+            self.state = json_files.convert(PassState, migrations.rename(values, migrations.PASS_CHECKPOINT))
+            arrays = load(checkpoints.read(checkpoint, "weights.safetensors"))
+            for name, array in migrations.rename(arrays, migrations.ALIGNMENT).items():
+                self.task.trainer.arrays[name][...] = array
+        except (ValueError, KeyError, TypeError, SafetensorError):
+            raise FirthError("the checkpoint does not fit config.json", where=checkpoint, do=do) from None
 
 
 def _run_in_order(
