@@ -228,7 +228,7 @@ def test_damage_is_told_with_all_that_is_whole(run):
         str(run / "model.safetensors"),
         str(run / "scores.json"),
     ]
-    with pytest.raises(FirthError, match=r"model\.safetensors: |damaged weights"):
+    with pytest.raises(FirthError, match="damaged"):
         firth.compare(run)
 
 
