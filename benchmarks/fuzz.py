@@ -15,7 +15,9 @@ import subprocess
 import sys
 import tempfile
 import time
+import traceback
 from collections.abc import Iterator, Sequence
+from functools import partial
 from pathlib import Path
 
 from benchmarks import fuzz_search, fuzz_targets
@@ -93,13 +95,12 @@ def _search_and_leave(name: str, target: Target, folder: Path, state: State, sec
         os.dup2(log, 2)
         os.chdir(folder / "own")
         fuzz_search.limit_process()
-        search = Search(target, folder, state, Guard(folder))
-        try:
-            search.run(seconds, time.time_ns())
-        finally:
-            for finding in search.findings.values():  # at the end: saving writes outside of the folder
-                fuzz_search.save(finding, name, KEPT)
+        keep = partial(fuzz_search.save, target=name, kept=KEPT)
+        Search(target, folder, state, keep, Guard(folder, KEPT)).run(seconds, time.time_ns())
         status = 0
+    except BaseException:
+        traceback.print_exc()
+        sys.stderr.flush()
     finally:
         os._exit(status)
 
@@ -133,7 +134,7 @@ def search_guided(seconds: float, names: Sequence[str], folder: Path) -> None:
     with atheris.instrument_imports(include=["firth.datasets", "firth.config", "firth.embeddings", "firth.tokenizers"]):
         targets = {name: fuzz_targets.load(name, folder) for name in names}
     seeds = [(name, key, content) for name, target in targets.items() for key, content in target.seeds.items()][:256]
-    search = {name: Search(target, folder, State()) for name, target in targets.items()}
+    search = {name: Search(target, folder, State(), print) for name, target in targets.items()}
 
     def read(data: bytes) -> None:
         name, key, _ = seeds[(data[0] if data else 0) % len(seeds)]

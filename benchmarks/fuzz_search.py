@@ -88,8 +88,8 @@ class State:
 class Guard:
     """Watches what a reader does besides reading; once for a process, since a hook stays."""
 
-    def __init__(self, folder: Path) -> None:
-        self.allowed = (str(folder.resolve()) + os.sep, "/dev/null", str(Path(sys.prefix, "lib")))
+    def __init__(self, *folders: Path) -> None:
+        self.allowed = (*(str(folder.resolve()) + os.sep for folder in folders), os.devnull)
         self.broken = ""
         sys.addaudithook(self._hear)
 
@@ -132,8 +132,9 @@ class Search:
     target: Target
     folder: Path
     state: State
+    keep: Callable[[Finding], Any]
     guard: Guard | None = None
-    findings: dict[str, Finding] = field(default_factory=dict)
+    known: set[str] = field(default_factory=set)  # what was found already
     answers: set[str] = field(default_factory=set)
 
     def run(self, seconds: float, seed: int) -> None:
@@ -154,8 +155,10 @@ class Search:
         self.state.begin(name, content)
         answer = self.answer(name, content)
         if isinstance(answer, Finding):
-            if answer.key not in self.findings:
-                self.findings[answer.key] = self.minimise(answer)
+            if answer.key not in self.known:
+                self.known.add(answer.key)
+                self.keep(answer)
+                self.keep(self.minimise(answer))
             return False
         is_new = answer not in self.answers
         self.answers.add(answer)

@@ -16,6 +16,7 @@ from functools import cache
 from pathlib import Path
 from typing import Any, Literal, TypeVar, Union, get_args, get_origin, get_type_hints
 
+from firth.arguments import read_file
 from firth.errors import FirthError, unknown
 
 Config = TypeVar("Config")
@@ -80,11 +81,11 @@ def has(config: Any, path: str) -> bool:
 def read_toml(path: Path) -> dict[str, Any]:
     """A TOML file as a nested dictionary."""
     try:
-        return tomllib.loads(path.read_text(encoding="utf-8"))
-    except OSError as error:
-        raise FirthError(f"cannot read: {error.strerror}", where=path) from None
-    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
-        raise FirthError(f"not TOML: {error}", where=path) from None
+        return tomllib.loads(read_file(path).decode())
+    except RecursionError:
+        raise FirthError("not TOML: nested too deeply", where=path) from None
+    except ValueError as error:  # also a number of thousands of digits
+        raise FirthError(f"not TOML: {str(error).partition(';')[0]}", where=path) from None
 
 
 def as_text(value: str) -> str:

@@ -16,11 +16,11 @@ from hashlib import sha256
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from firth.arguments import as_path, as_text, as_texts
+from firth.arguments import as_path, as_text, as_texts, read_file
 from firth.config.schema import Tokenizer as Config
 from firth.display import html_facts
 from firth.errors import FirthError
-from firth.tokenizers import components, sentencepiece, special_tokens
+from firth.tokenizers import components, rust_library, sentencepiece, special_tokens
 
 if TYPE_CHECKING:
     import tokenizers
@@ -99,11 +99,9 @@ class Tokenizer:
         """Load a `tokenizer.json`, ours or any other program's."""
         path = as_path(path)
         try:
-            content = path.read_text(encoding="utf-8")
-        except OSError as error:
-            raise FirthError(f"cannot read: {error.strerror}", where=path) from None
+            content = read_file(path, "give a tokenizer.json").decode()
         except UnicodeDecodeError:
-            raise _not_a_tokenizer(path) from None
+            raise rust_library.not_a_tokenizer(path) from None
         return cls(content, path)
 
     @classmethod
@@ -166,7 +164,7 @@ class Tokenizer:
         try:
             batch = [self._fast_encoder(text) for text in texts]
         except (TypeError, AttributeError, UnicodeEncodeError):
-            raise _not_text(texts) from None
+            raise rust_library.not_text(texts) from None
         remaining = [n for n, ids in enumerate(batch) if ids is None]
         for n, encoding in zip(remaining, self._encode_ids([texts[n] for n in remaining]), strict=True):
             batch[n] = encoding.ids
@@ -189,15 +187,15 @@ class Tokenizer:
     def _encode_ids(self, texts: Sequence[str]) -> list[tokenizers.Encoding]:
         try:
             return self._rust.encode_batch_fast(texts, add_special_tokens=False)
-        except TypeError:
-            raise _not_text(texts) from None
+        except BaseException as error:
+            raise rust_library.encoding_error(error, texts) from None
 
     def _encode_offsets(self, texts: Sequence[str]) -> list[tokenizers.Encoding]:
         """With offsets, which cost time."""
         try:
             return self._rust.encode_batch(texts, add_special_tokens=False)
-        except TypeError:
-            raise _not_text(texts) from None
+        except BaseException as error:
+            raise rust_library.encoding_error(error, texts) from None
 
     # --- ids to text ---
 
@@ -306,16 +304,11 @@ def _extend_offsets(text: str, offsets: list[tuple[int, int]]) -> list[tuple[int
 
 def _open(content: str, where: object) -> tuple[tokenizers.Tokenizer, dict[str, Any]]:
     """The library's tokenizer, and the file as the library rewrites it: all fields, whatever version wrote it."""
-    from tokenizers import Tokenizer as Rust
-
-    try:
-        rust = Rust.from_str(content)
-    except Exception:  # the library raises nothing narrower
-        raise _not_a_tokenizer(where) from None
+    rust, original = rust_library.open_file(content, where)
     rust.no_truncation()
     rust.no_padding()
     rust.encode_special_tokens = True  # plain text is never encoded as a special token, not even a foreign one
-    file, model = json.loads(rust.to_str()), json.loads(content)["model"].get(sentencepiece.MODEL_KEY)
+    file, model = json.loads(rust.to_str()), original["model"].get(sentencepiece.MODEL_KEY)
     if model is None:
         return rust, file
     return sentencepiece.SentencePieceBackend(rust, sentencepiece.from_json(model, where), where), file
@@ -323,18 +316,3 @@ def _open(content: str, where: object) -> tuple[tokenizers.Tokenizer, dict[str, 
 
 def _compact(content: str, *, sort_keys: bool) -> str:
     return json.dumps(json.loads(content), ensure_ascii=False, separators=(",", ":"), sort_keys=sort_keys)
-
-
-def _not_a_tokenizer(where: object) -> FirthError:
-    return FirthError("not a tokenizer file", where=where, do="give a tokenizer.json")
-
-
-def _not_text(texts: Sequence[str]) -> FirthError:
-    """The error for texts that are not valid Unicode strings: Python allows lone surrogates, the library does not."""
-    for number, text in enumerate(texts):
-        if not isinstance(text, str):
-            do = "tokenizer(texts) encodes several" if isinstance(text, (list, tuple)) else ""
-            return FirthError(f"text {number} is a {type(text).__name__}, not a string", do=do)
-        if any("\ud800" <= character <= "\udfff" for character in text):
-            return FirthError(f"text {number} is not valid Unicode", do="read it with errors='replace'")
-    return FirthError("the texts must be a list of strings")
