@@ -198,7 +198,9 @@ PARTS: dict[str, Part] = {"blind": blind, "guided": guided}
 def read_again(path: Path, folder: Path) -> None:
     """Read a kept input without any net under it."""
     target, name, content = path.read_bytes().split(b"\n", 2)
-    fuzz_targets.load(target.decode(), folder).read(folder, name.decode(), content)
+    loaded = fuzz_targets.load(target.decode(), folder)
+    fuzz_search.limit_process()
+    loaded.read(folder, name.decode(), content)
 
 
 def main() -> None:

@@ -7,6 +7,7 @@ import io
 import json
 import lzma
 from collections.abc import Callable, Iterable, Sequence
+from contextlib import suppress
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -14,6 +15,7 @@ from typing import Any
 from benchmarks import fuzz_folders
 from benchmarks.fuzz_search import Target
 from benchmarks.harness import ROOT, import_file
+from firth.errors import FirthError
 
 TEXT = "The red boat left at noon.\n\nIt came back – late, as “boats” do: 3.5 hours!\r\nNaïve café, 東京 and عربي.\n"
 WORDS = [f"word{n}" for n in range(9)] + ["boat", "café", "東京", "noon"]
@@ -391,6 +393,7 @@ def load(name: str, folder: Path) -> Target:
         own.mkdir()
         target = TARGETS[name](own)
         for key, content in target.seeds.items():  # good files are read, and the functions for them compiled
-            target.read(own, key, content)
+            with suppress(FirthError):
+                target.read(own, key, content)
         _loaded[name] = Target(target.seeds, lambda _, key, content: target.read(own, key, content))
     return _loaded[name]

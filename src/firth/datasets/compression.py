@@ -55,13 +55,16 @@ def decompress(raw: BinaryIO) -> BinaryIO:
     raw.seek(0)
     for prefix, open_stream in DECOMPRESSORS.items():
         if magic.startswith(prefix):
-            return io.BufferedReader(_Bounded(open_stream(raw), raw), _BUFFER)
+            return bounded(open_stream(raw), raw)
     return raw
 
 
-class _Bounded(io.RawIOBase):
-    """A decompressed stream that ends with an error when it expands as no text does: a decompression bomb."""
+def bounded(inner: BinaryIO, raw: BinaryIO) -> BinaryIO:
+    """The decompressed stream of a file; it ends with an error if it expands as no text does (a decompression bomb)."""
+    return io.BufferedReader(_Bounded(inner, raw), _BUFFER)
 
+
+class _Bounded(io.RawIOBase):
     def __init__(self, inner: BinaryIO, raw: BinaryIO) -> None:
         self._inner, self._raw, self._size = inner, raw, 0
 
@@ -84,14 +87,11 @@ class _Bounded(io.RawIOBase):
         buffer[: len(data)] = data
         self._size += len(data)
         if self._size > FREE and self._size > MAX_RATIO * self._raw.tell():
-            raise bomb_error(self._size, self._raw.tell(), self._raw.name)
+            times = self._size // max(1, self._raw.tell())
+            what = f"it expands to more than {self._size >> 20} MB, {times} times its size, as no text does"
+            do = "if you trust it, decompress it by hand and give the result"
+            raise FirthError(what, where=self._raw.name, do=do)
         return len(data)
-
-
-def bomb_error(size: int, compressed: int, where: object) -> FirthError:
-    """The error for a file that expands to far more than text does."""
-    what = f"it expands to more than {size >> 20} MB, {size // max(1, compressed)} times its size, as no text does"
-    return FirthError(what, where=where, do="if you trust it, decompress it by hand and give the result")
 
 
 def _zstd(raw: BinaryIO) -> BinaryIO:

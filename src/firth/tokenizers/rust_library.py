@@ -49,14 +49,26 @@ def is_panic(error: BaseException) -> bool:
 
 def encoding_error(error: BaseException, texts: Sequence[str]) -> BaseException:
     """The error to raise when the library failed to encode texts."""
-    if isinstance(error, TypeError):
-        return not_text(texts)
+    return not_text(texts) if isinstance(error, TypeError) else use_error(error)
+
+
+def use_error(error: BaseException) -> BaseException:
+    """The error to raise when the library failed to use a tokenizer."""
     if is_panic(error):
         what = "a regular expression of this tokenizer takes too long on this text, or the tokenizer is damaged"
         return FirthError(what, do="use another tokenizer")
     if type(error) is Exception:  # such as a vocabulary without its unknown token
         return FirthError(f"this tokenizer cannot encode this text: {error}", do="use another tokenizer")
     return error
+
+
+def decode(decoder: Any, tokens: Sequence[str]) -> str:
+    """The text of tokens by a decoder of the library."""
+    try:
+        text: str = decoder.decode(tokens)
+        return text
+    except BaseException as error:
+        raise use_error(error) from None
 
 
 def not_text(texts: Sequence[str]) -> FirthError:

@@ -206,6 +206,8 @@ class Tokenizer:
             return self._rust.decode(shown, skip_special_tokens=False)
         except (TypeError, OverflowError):
             return self._decode_batch(ids, skip_special_tokens)
+        except BaseException as error:
+            raise rust_library.use_error(error) from None
 
     def _decode_batch(self, sequences: Any, skip_special_tokens: bool) -> Any:
         """The texts of several lists of token ids; what holds no token ids is refused."""
@@ -232,14 +234,20 @@ class Tokenizer:
     def pre_tokenize(self, text: str) -> list[str]:
         """The pre-tokens of a text after normalisation, which no token crosses, spelled as in the vocabulary."""
         rust = self._rust
-        normalised = text if rust.normalizer is None else rust.normalizer.normalize_str(text)
-        if rust.pre_tokenizer is None:
-            return [normalised] if normalised else []
-        return [pretoken for pretoken, _ in rust.pre_tokenizer.pre_tokenize_str(normalised)]
+        try:
+            normalised = text if rust.normalizer is None else rust.normalizer.normalize_str(text)
+            if rust.pre_tokenizer is None:
+                return [normalised] if normalised else []
+            return [pretoken for pretoken, _ in rust.pre_tokenizer.pre_tokenize_str(normalised)]
+        except BaseException as error:
+            raise rust_library.use_error(error) from None
 
     def encode_pretoken(self, pretoken: str) -> list[int]:
         """The token ids of one pre-token, spelled as in the vocabulary: without normalisation and pre-tokenisation."""
-        return [token.id for token in self._rust.model.tokenize(pretoken)]
+        try:
+            return [token.id for token in self._rust.model.tokenize(pretoken)]
+        except BaseException as error:
+            raise rust_library.use_error(error) from None
 
     def vocabulary(self) -> dict[str, int]:
         """All tokens and their ids, in the order of the ids."""
@@ -269,11 +277,11 @@ class Tokenizer:
     def _with_oov(self, text: str, encoding: tokenizers.Encoding) -> OovEncoding:
         ids, unknown = encoding.ids, self.special.unknown
         if unknown not in ids:
-            return OovEncoding(ids, b"", 0, self._rust.decode(ids, skip_special_tokens=False) == text)
+            return OovEncoding(ids, b"", 0, self.decode(ids, skip_special_tokens=False) == text)
         spans = self._unknown_text(text, encoding)
         tokens = [self.id_to_token(i) if span is None else span for i, span in zip(ids, spans, strict=True)]
         decoder = self._rust.decoder
-        decoded = " ".join(tokens) if decoder is None else decoder.decode(tokens)
+        decoded = " ".join(tokens) if decoder is None else rust_library.decode(decoder, tokens)
         oov = [span.encode() for span in spans if span is not None]
         return OovEncoding(ids, b"".join(oov), len(oov), decoded == text)
 
