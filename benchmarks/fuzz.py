@@ -1,7 +1,7 @@
 """Fuzzing of every reader: whatever the file, the result is a value or one FirthError of one line.
 
-`python -m benchmarks.fuzz blind SECONDS [TARGET …]` changes good files by their structure, all targets in turn; it keeps
-what it finds, and counts, in the folder `FUZZ` (or a temporary one). With `atheris` coverage guides the search:
+`python -m benchmarks.fuzz blind SECONDS [TARGET …]` changes good files by their structure, all targets in turn; it
+keeps what it finds, and counts, in the folder `FUZZ` (or a temporary one). With `atheris` coverage guides the search:
 `guided SECONDS`. `python -m benchmarks.fuzz FILE` reads a kept input once more.
 """
 

@@ -23,7 +23,11 @@ RUNS: dict[str, dict[str, Any]] = {
 def _files(root: Path) -> dict[str, bytes]:
     """The files of a folder by their names in it; large ones are left as they are."""
     paths = sorted(path for path in root.rglob("*") if path.is_file())
-    return {str(path.relative_to(root)): path.read_bytes() for path in paths if path.stat().st_size < 1 << 17 and path.suffix not in SKIPPED}
+    return {
+        str(path.relative_to(root)): path.read_bytes()
+        for path in paths
+        if path.stat().st_size < 1 << 17 and path.suffix not in SKIPPED
+    }
 
 
 def _target(good: Path, use: Callable[[Path], Any]) -> Target:

@@ -1,4 +1,4 @@
-"""Mutations of good files that know their structure: bytes, lines and cells, JSON, binary fields, safetensors headers."""
+"""Mutations of good files that know their structure: lines and cells, JSON, binary fields, headers of safetensors."""
 
 from __future__ import annotations
 
@@ -10,18 +10,25 @@ from typing import Any
 
 MAX_GROWTH = 1 << 16  # bytes that mutations may add to a file
 TOKENS = [
-    b"\n", b"\r\n", b"\r", b"\t", b" ", b"\0", b"\xff", b"\xfe\xff", b"\xef\xbb\xbf", b"(", b")", b"[", b"]", b'"', b"{",
-    b"}", b"'", b"\\", b"*", b"#", b"=", b":", b",", b"/", b"../", b"0", b"-1", b"-0", b"9" * 30, b"9" * 5000, b"1e999",
-    b"-1e-400", b"NaN", b"nan", b"inf", b"1_0", b"0x10", b"\xed\xa0\x80", b"\\ud800", b"\x1b[2J", b"[" * 3000,
-    b"(" * 3000, b'{"a":' * 3000, b"a" * 5000, "\u202e\u2066\u200b".encode(), "\u0301".encode() * 9, "\x85\u2028".encode(),
-    "١²１".encode(), "😀".encode(), b"\x1f\x8b\x08", b"(BZh", b"(a+)+$", b"[^\n]*" * 9, b"</s>", b"<unk>", b"__label__",
+    b"\n", b"\r\n", b"\r", b"\t", b" ", b"\0", b"\xff", b"\xfe\xff", b"\xef\xbb\xbf", b"(", b")", b"[", b"]", b'"',
+    b"{", b"}", b"'", b"\\", b"*", b"#", b"=", b":", b",", b"/", b"../", b"0", b"-1", b"-0", b"9" * 30,
+    b"9" * 5000, b"1e999", b"-1e-400", b"NaN", b"nan", b"inf", b"1_0", b"0x10", b"\xed\xa0\x80", b"\\ud800",
+    b"\x1b[2J", b"[" * 3000, b"(" * 3000, b'{"a":' * 3000, b"a" * 5000, "\u202e\u2066\u200b".encode(),
+    "\u0301".encode() * 9, "\x85\u2028".encode(), "١²１".encode(), "😀".encode(), b"\x1f\x8b\x08", b"(BZh",
+    b"(a+)+$", b"[^\n]*" * 9, b"</s>", b"<unk>", b"__label__",
 ]  # fmt: skip
-NUMBERS = [0, 1, -1, 2, 127, 128, 255, 256, 32767, 65535, 1 << 20, (1 << 31) - 1, 1 << 31, -(1 << 31), (1 << 32) - 1,
-           (1 << 53) + 1, (1 << 63) - 1, 1 << 63, -(1 << 63), (1 << 64) - 1, 10**30, 0.5, -0.0, 1e-300, 1e300]  # fmt: skip
-STRINGS = ["", " ", "a", "..", "/dev/zero", "../../x", "\0", "\n", "\ud800", "é\u0301", "\u202e", "x" * 2000, "1", "(a+)+$",
-           "%s{0}", "none", "null", "nan", "F32", "Sequence", "none:1"]  # fmt: skip
-RAW = [b"NaN", b"Infinity", b"-Infinity", b"1e999", b"-0", b"9" * 5000, b"[" * 3000 + b"]" * 3000, b'"\\ud800"', b"01",
-       b'{"a": 1, "a": 2}', b"", b"'a'", b"true false", b'"\0"', b"1.0", b"[1,]", b"//"]  # fmt: skip
+NUMBERS = [
+    0, 1, -1, 2, 127, 128, 255, 256, 32767, 65535, 1 << 20, (1 << 31) - 1, 1 << 31, -(1 << 31), (1 << 32) - 1,
+    (1 << 53) + 1, (1 << 63) - 1, 1 << 63, -(1 << 63), (1 << 64) - 1, 10**30, 0.5, -0.0, 1e-300, 1e300,
+]  # fmt: skip
+STRINGS = [
+    "", " ", "a", "..", "/dev/zero", "../../x", "\0", "\n", "\ud800", "é\u0301", "\u202e", "x" * 2000, "1",
+    "(a+)+$", "%s{0}", "none", "null", "nan", "F32", "Sequence", "none:1",
+]  # fmt: skip
+RAW = [
+    b"NaN", b"Infinity", b"-Infinity", b"1e999", b"-0", b"9" * 5000, b"[" * 3000 + b"]" * 3000, b'"\\ud800"',
+    b"01", b'{"a": 1, "a": 2}', b"", b"'a'", b"true false", b'"\0"', b"1.0", b"[1,]", b"//",
+]  # fmt: skip
 _HOLE = "\ue123hole"  # stands for raw text in a JSON value until it is written
 FIELDS = ("<b", "<h", "<i", "<q", ">b", ">h", ">i", ">q", "<f", "<d")
 FLOATS = (float("nan"), float("inf"), float("-inf"), 1e38, -1e38, 0.0, 1e-45)
@@ -53,7 +60,9 @@ def mutate_bytes(rng: random.Random, data: bytes) -> bytes:
     """An insertion, a deletion, a repetition or a change of some bytes."""
     start = rng.randint(0, len(data))
     stop = min(len(data), start + rng.choice((0, 0, 1, 2, 4, 12, 100)))
-    middle = rng.choice((rng.choice(TOKENS), rng.randbytes(rng.randint(0, 3)), data[start:stop] * rng.choice((2, 2, 50))))
+    middle = rng.choice(
+        (rng.choice(TOKENS), rng.randbytes(rng.randint(0, 3)), data[start:stop] * rng.choice((2, 2, 50)))
+    )
     return data[:start] + middle + data[stop:]
 
 

@@ -1,4 +1,4 @@
-"""What is fuzzed: for each target good inputs, made by hand or by firth itself, and the public function that reads them."""
+"""What is fuzzed: for each target good inputs, made by hand or by firth itself, and the function that reads them."""
 
 from __future__ import annotations
 
@@ -58,7 +58,13 @@ def images(folder: Path) -> Target:
     from firth.datasets.readers import FORMATS
 
     seeds = {"a.ppm": b"P6\n2 1\n255\n" + bytes(range(6)), "a.pgm": b"P5 # x\n2 1 255\n" + bytes(2)}
-    for name, mode in (("rgb.png", "RGB"), ("grey.png", "L"), ("palette.png", "P"), ("rgb.jpg", "RGB"), ("a.png", "RGBA")):
+    for name, mode in (
+        ("rgb.png", "RGB"),
+        ("grey.png", "L"),
+        ("palette.png", "P"),
+        ("rgb.jpg", "RGB"),
+        ("a.png", "RGBA"),
+    ):
         content = io.BytesIO()
         Image.new(mode, (9, 5), 3).save(content, "PNG" if name.endswith("png") else "JPEG")
         seeds[name] = content.getvalue()
@@ -79,7 +85,18 @@ def texts(folder: Path) -> Target:
     from firth.config.schema import Text
     from firth.datasets.sources import open_source
 
-    encodings = ["utf-8", "utf-8-sig", "utf-16", "utf-16-be", "utf-32", "latin-1", "cp1252", "shift-jis", "gb18030", "euc-kr"]
+    encodings = [
+        "utf-8",
+        "utf-8-sig",
+        "utf-16",
+        "utf-16-be",
+        "utf-32",
+        "latin-1",
+        "cp1252",
+        "shift-jis",
+        "gb18030",
+        "euc-kr",
+    ]
     encodings += ["iso2022-jp", "big5", "koi8-r", "hz", "cp037", "mac-roman"]
     seeds = {name: TEXT.encode(name, "replace") for name in encodings}
     seeds |= {f"inside {kind}": TEXT.encode() * 9 for kind in COMPRESS}
@@ -116,7 +133,7 @@ COMPRESS: dict[str, Callable[[bytes], bytes]] = {
 
 
 def tables(folder: Path) -> Target:
-    """Files of any format for training: the format and the columns are guessed, from their content or by their names."""
+    """Files of any format for training: the format and the columns are guessed."""
     from firth.config.schema import TaskExamples
     from firth.datasets import checks, labelled_dataset, readers
     from firth.datasets.table_columns import guess_table
@@ -127,7 +144,10 @@ def tables(folder: Path) -> Target:
     seeds = {f"{name}.{name}": content for name, content in samples.items() if name not in ("images", "idx")}
     seeds |= {"unknown": samples["tsv"], "header.csv": "\n".join(["no,kind,body,stars", *rows]).encode()}
     seeds |= {"plain.csv": "\n".join(rows).encode(), "semicolon.csv": "\n".join(rows).replace(",", ";").encode()}
-    seeds |= {"wide.tsv": "\n".join(rows).replace(",", "\t").encode(), "split.tsv": b"text\tlabel\tsplit\na b\tx\ttrain\n" * 3}
+    seeds |= {
+        "wide.tsv": "\n".join(rows).replace(",", "\t").encode(),
+        "split.tsv": b"text\tlabel\tsplit\na b\tx\ttrain\n" * 3,
+    }
     tasks = sorted(TASKS)
 
     def read(folder: Path, name: str, content: bytes) -> None:
@@ -191,7 +211,15 @@ def vectors(folder: Path) -> Target:
     from firth.embeddings.loading import load_vectors
 
     seeds = {}
-    for name in ("text.txt", "binary.bin", "ours.safetensors", "glove.txt", "glove.gz", "fasttext.bin", "subwords.safetensors"):
+    for name in (
+        "text.txt",
+        "binary.bin",
+        "ours.safetensors",
+        "glove.txt",
+        "glove.gz",
+        "fasttext.bin",
+        "subwords.safetensors",
+    ):
         store = make_vectors("fasttext" in name or "subwords" in name)
         kind = {"glove": "glove", "fasttext": "fasttext", "text": "word2vec-text"}.get(name.partition(".")[0], "")
         store.save(folder / name, kind)
@@ -261,8 +289,9 @@ def arpa(folder: Path) -> Target:
     from firth.ngram.arpa import read_arpa
 
     good = (
-        b"\\data\\\nngram 1=5\nngram 2=4\nngram 3=2\n\n\\1-grams:\n-1.0\t<unk>\n-99\t<s>\t-0.3\n-0.7\t</s>\n-0.5\ta\t-0.2\n"
-        b"-0.9\tboat\t-0.1\n\n\\2-grams:\n-0.3\t<s> a\t-0.1\n-0.2\ta boat\t-0.4\n-0.4\tboat </s>\n-0.6\ta a\n\n"
+        b"\\data\\\nngram 1=5\nngram 2=4\nngram 3=2\n\n\\1-grams:\n-1.0\t<unk>\n-99\t<s>\t-0.3\n-0.7\t</s>\n"
+        b"-0.5\ta\t-0.2\n-0.9\tboat\t-0.1\n\n"
+        b"\\2-grams:\n-0.3\t<s> a\t-0.1\n-0.2\ta boat\t-0.4\n-0.4\tboat </s>\n-0.6\ta a\n\n"
         b"\\3-grams:\n-0.1\t<s> a boat\n-0.2\ta boat </s>\n\n\\end\\\n"
     )
 
@@ -305,7 +334,9 @@ def settings(folder: Path) -> Target:
     seeds = {}
     for name in PRESETS:
         lines = list(flat(to_dict(resolve_config(name).config)))
-        seeds[name] = "\n".join([line for line in lines if not line.endswith("=")][:: max(1, len(lines) // 12)]).encode()
+        seeds[name] = "\n".join(
+            [line for line in lines if not line.endswith("=")][:: max(1, len(lines) // 12)]
+        ).encode()
     seeds |= {"budget": b"90s\n1.5h\n500 steps\n13 epochs", "columns": b"text=body,label=class\nleft=1"}
 
     def read(folder: Path, name: str, content: bytes) -> None:
@@ -337,7 +368,14 @@ def queries(folder: Path) -> Target:
         require_hits(about, text)
         str(concordance(about, text, sort=("position", "left", "right")[len(content) % 3]))
 
-    seeds = {"word": b"boat", "phrase": b"the boat", "prefix": b"boat*", "middle": b"b*t", "any": b"the * and", "star": b"a\\*b"}
+    seeds = {
+        "word": b"boat",
+        "phrase": b"the boat",
+        "prefix": b"boat*",
+        "middle": b"b*t",
+        "any": b"the * and",
+        "star": b"a\\*b",
+    }
     return Target(seeds, read)
 
 
@@ -348,10 +386,16 @@ def table_columns(folder: Path) -> Target:
     from firth.datasets.tasks import TASKS, get_task
 
     def typed(roles: Sequence[str]) -> bytes:
-        return ",".join(f"{role}={name}" for role, name in zip(roles, ("text", "label", "other"), strict=False)).encode()
+        return ",".join(
+            f"{role}={name}" for role, name in zip(roles, ("text", "label", "other"), strict=False)
+        ).encode()
 
     path = put(folder, "typed.tsv", b"text\tlabel\tother\nred boat\ta\t1\nblue boat\tb\t2\ngreen\ta\t3\n")
-    seeds = {"tsv": b"columns=text,label,other\nheader=yes", "csv": b"separator=tab\nextra=keep", "series": b"separator=tab"}
+    seeds = {
+        "tsv": b"columns=text,label,other\nheader=yes",
+        "csv": b"separator=tab\nextra=keep",
+        "series": b"separator=tab",
+    }
     seeds["jsonl"] = b"extra=keep\nmissing=null"
     seeds |= {f"task {task}": typed(get_task(task).columns) for task in TASKS if get_task(task).columns}
 

@@ -461,12 +461,14 @@ def test_a_projector_file_that_begins_with_blank_lines_is_read(tmp_path, monkeyp
     monkeypatch.setattr(vector_lines, "BLOCK", 2)  # the first block is blank
     (tmp_path / "vectors.tsv").write_bytes(b"\n \n1\t2\n3\t4\n")
     (tmp_path / "metadata.tsv").write_bytes(b"a\nb\n")
-    assert formats.projector.read((tmp_path / "vectors.tsv").open("rb"), str(tmp_path / "vectors.tsv"), None)["b"].tolist() == [3, 4]
+    assert formats.projector.read((tmp_path / "vectors.tsv").open("rb"), str(tmp_path / "vectors.tsv"), None)[
+        "b"
+    ].tolist() == [3, 4]
 
 
 def test_a_fasttext_file_without_vectors_is_one_line(tmp_path):
     options = struct.pack("<12id", 4, 5, 5, 1, 5, 1, 2, 2, 0, 0, 0, 100, 1e-4)
     words = struct.pack("<3i2q", 1, 1, 0, 1, -1) + b"a\0" + struct.pack("<qb", 1, 0)
     (tmp_path / "a.bin").write_bytes(struct.pack("<2i", 793712314, 12) + options + words + struct.pack("<?2q", 0, 0, 4))
-    with pytest.raises(FirthError, match="it ends|unexpected end|too short|input vectors"):
+    with pytest.raises(FirthError, match=r"unexpected end of file"):
         formats.read(tmp_path / "a.bin")

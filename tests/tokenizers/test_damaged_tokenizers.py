@@ -35,7 +35,7 @@ def backtracking(place: str) -> str:
     ],
 )
 def test_a_huge_id_takes_no_memory(parts):
-    with pytest.raises(FirthError, match="a token has the id [0-9]+; ids go up to 8,388,608: number them anew"):
+    with pytest.raises(FirthError, match=r"a token has the id [0-9]+; ids go up to 8,388,608: number them anew"):
         Tokenizer.from_json(file(**parts))
 
 
@@ -59,13 +59,15 @@ def test_a_regular_expression_with_much_backtracking_is_given_up(place):
 
 def test_a_vocabulary_without_its_unknown_token_is_an_error():
     tokenizer = Tokenizer.from_json(file(model={**WORDS, "vocab": {"a": 0}}))
-    with pytest.raises(FirthError, match="this tokenizer cannot encode this text: .*; use another tokenizer"):
+    with pytest.raises(FirthError, match=r"this tokenizer cannot encode this text: .*; use another tokenizer"):
         tokenizer.encode("b")
 
 
-@pytest.mark.parametrize("content", ["[]", "1", "{}", '{"model": 1}', '{"model": []}', "[" * 9999, "", '{"normalizer": 1}'])
+@pytest.mark.parametrize(
+    "content", ["[]", "1", "{}", '{"model": 1}', '{"model": []}', "[" * 9999, "", '{"normalizer": 1}']
+)
 def test_what_is_no_tokenizer_is_one_line(content):
-    with pytest.raises(FirthError, match="not a tokenizer file; give a tokenizer.json"):
+    with pytest.raises(FirthError, match=r"not a tokenizer file; give a tokenizer.json"):
         Tokenizer.from_json(content)
 
 

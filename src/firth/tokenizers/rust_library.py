@@ -89,7 +89,9 @@ def _check(file: Any, where: object) -> None:
         raise FirthError(f"a token has the id {highest}", where=where, do=f"ids go up to {MAX_ID:,}: number them anew")
     for step in _steps(file["normalizer"]) if isinstance(file.get("normalizer"), Mapping) else ():
         if step.get("type") == "Precompiled" and not _is_charsmap(step.get("precompiled_charsmap")):
-            raise FirthError("its table of replacements (precompiled_charsmap) is damaged", where=where, do="fetch it again")
+            raise FirthError(
+                "its table of replacements (precompiled_charsmap) is damaged", where=where, do="fetch it again"
+            )
 
 
 def _ids(file: Any) -> Iterator[int]:
