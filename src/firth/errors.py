@@ -17,11 +17,11 @@ class FirthError(Exception):
     def __str__(self) -> str:
         line = f"{self.where}: {self.what}" if self.where else self.what
         line = f"{line}; {self.do}" if self.do else line
-        return _printable(" ".join(line.split()))
+        return printable(" ".join(line.split()))
 
 
-def _printable(line: str) -> str:
-    """Characters that could steer a terminal, hide or reorder text, as escapes; zero-width joiners belong to words."""
+def printable(line: str) -> str:
+    """The line; characters that could steer a terminal, hide or reorder text as escapes (but joiners are part of words)."""
     if line.isprintable():
         return line
     return "".join(sign if sign.isprintable() or sign in "\u200c\u200d" else repr(sign)[1:-1] for sign in line)

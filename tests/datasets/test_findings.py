@@ -14,7 +14,8 @@ import pytest
 
 from firth.config import core
 from firth.config.schema import TaskExamples, Text
-from firth.datasets import compression, labelled_dataset, pipes, readers
+from firth.datasets import compression, labelled_dataset, pipes, preview, readers
+from firth.datasets.records import Row
 from firth.datasets.sources import open_source
 from firth.errors import FirthError
 
@@ -129,3 +130,8 @@ def test_a_pipe_with_a_slow_writer_is_read_whole(tmp_path):
     threading.Timer(0.1, go_on.set).start()
     assert len(list(open_source((str(pipe),), Text(), tmp_path))) == 100_001
     writer.join()
+
+
+def test_a_preview_does_not_steer_the_terminal():
+    shown = preview.format_record(Row(("a\x1b[2J", "b\u202ec"), names=("text", "label\x07")))
+    assert shown == "text    a\\x1b[2J\nlabel\\x07  b\\u202ec"
