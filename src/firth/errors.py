@@ -21,7 +21,7 @@ class FirthError(Exception):
 
 
 def printable(line: str) -> str:
-    """The line; characters that could steer a terminal, hide or reorder text as escapes (but joiners are part of words)."""
+    """The line; characters that could steer a terminal, or hide or reorder text, are escapes (not joiners of words)."""
     if line.isprintable():
         return line
     return "".join(sign if sign.isprintable() or sign in "\u200c\u200d" else repr(sign)[1:-1] for sign in line)
