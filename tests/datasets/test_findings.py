@@ -14,9 +14,12 @@ import pytest
 
 from firth.config import core
 from firth.config.schema import TaskExamples, Text
+from firth.corpus.language_id import NgramLanguageIdentifier
+from firth.corpus.stopwords import read_word_list
 from firth.datasets import compression, labelled_dataset, pipes, preview, readers
 from firth.datasets.records import Row
 from firth.datasets.sources import open_source
+from firth.embeddings.loading import load_vectors
 from firth.errors import FirthError
 
 BLOCK = bytes(1 << 20)
@@ -135,3 +138,12 @@ def test_a_pipe_with_a_slow_writer_is_read_whole(tmp_path):
 def test_a_preview_does_not_steer_the_terminal():
     shown = preview.format_record(Row(("a\x1b[2J", "b\u202ec"), names=("text", "label\x07")))
     assert shown == "text    a\\x1b[2J\nlabel\\x07  b\\u202ec"
+
+
+@pytest.mark.parametrize("read", [load_vectors, read_word_list, NgramLanguageIdentifier.load])
+def test_what_is_read_whole_is_no_pipe(read, tmp_path):
+    os.mkfifo(tmp_path / "pipe")
+    (tmp_path / "zero").symlink_to("/dev/zero")
+    for name in ("pipe", "zero"):
+        with pytest.raises(FirthError, match="a device or a pipe, not a file; put its content into a file first"):
+            read(tmp_path / name)
