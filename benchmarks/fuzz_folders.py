@@ -50,7 +50,7 @@ def _target(good: Path, use: Callable[[Path], Any]) -> Target:
                 shutil.rmtree(good / each) if (good / each).is_dir() else (good / each).unlink()
             raise AssertionError(f"reading adds files to a run: {sorted(map(str, added))[0]}")
 
-    return Target(seeds, read)
+    return Target(seeds, read, good)
 
 
 def _trained(folder: Path, presets: Iterable[str] = RUNS) -> Path:
@@ -105,7 +105,7 @@ def huggingface(folder: Path) -> Target:
 
 
 def ladders(folder: Path) -> Target:
-    """The files of a ladder, read and reported."""
+    """The settings of a ladder, and the runs of its rungs, summarised."""
     import firth
     from firth.config import from_dict
     from firth.ladder.settings import Settings
@@ -119,7 +119,6 @@ def ladders(folder: Path) -> Target:
         ladder = LadderFolder(path)
         from_dict(Settings, ladder.read()["settings"])
         for rung in ("1-gram", "3-gram"):
-            ladder.read_result(rung)
             summary(rung_folder(path, rung))
 
     return _target(good, use)

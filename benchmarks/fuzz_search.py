@@ -39,10 +39,22 @@ _FORBIDDEN = ("subprocess.Popen", "os.system", "os.exec", "os.posix_spawn", "soc
 
 @dataclass(frozen=True)
 class Target:
-    """Good inputs by name, and what reads one: `read(folder, name, content)`."""
+    """Good inputs by name, and what reads one: `read(folder, name, content)`.
+
+    Files that stand beside the one that is read are in the folder `beside`, under the names of their inputs; a process
+    writes them anew, since the one before it may have died over a changed one.
+    """
 
     seeds: Mapping[str, bytes]
     read: Callable[[Path, str, bytes], Any]
+    beside: Path | None = None
+
+    def restore(self) -> None:
+        """Write the files again that stand beside others."""
+        for name, content in self.seeds.items() if self.beside else ():
+            path = self.beside / name
+            path.unlink(missing_ok=True)  # not written in place: a reader may have mapped it into memory
+            path.write_bytes(content)
 
 
 @dataclass(frozen=True)
@@ -142,6 +154,7 @@ class Search:
         rng, end = random.Random(seed), time.monotonic() + seconds
         seeds = list(self.target.seeds.items())
         pool: list[tuple[str, bytes]] = []
+        self.target.restore()
         for name, content in seeds:
             self.attempt(name, content)
         while time.monotonic() < end:

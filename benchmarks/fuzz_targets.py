@@ -8,6 +8,7 @@ import json
 import lzma
 from collections.abc import Callable, Iterable, Sequence
 from contextlib import suppress
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -237,13 +238,11 @@ def vectors(folder: Path) -> Target:
         finally:
             path.write_bytes(projector.get(path.name, b""))
 
-    return Target(seeds, read)
+    return Target(seeds, read, folder)
 
 
 def tokenizers(folder: Path) -> Target:
     """Tokenizers of every kind and format, then used."""
-    from dataclasses import replace
-
     from firth.config.schema import Tokenizer as Config
     from firth.tokenizers import formats
     from firth.tokenizers.tokenizer import Tokenizer
@@ -275,7 +274,7 @@ def tokenizers(folder: Path) -> Target:
         finally:
             path.write_bytes(seeds[name])
 
-    return Target(seeds, read)
+    return Target(seeds, read, folder)
 
 
 def _import_sentencepiece(model: bytes) -> bytes:
@@ -439,5 +438,5 @@ def load(name: str, folder: Path) -> Target:
         for key, content in target.seeds.items():  # good files are read, and the functions for them compiled
             with suppress(FirthError):
                 target.read(own, key, content)
-        _loaded[name] = Target(target.seeds, lambda _, key, content: target.read(own, key, content))
+        _loaded[name] = replace(target, read=lambda _, key, content: target.read(own, key, content))
     return _loaded[name]
