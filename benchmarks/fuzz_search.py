@@ -17,7 +17,7 @@ import struct
 import sys
 import time
 import traceback
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -30,6 +30,7 @@ MAX_MEMORY = 1 << 30  # bytes that reading may add to the process
 MAX_FILE = 1 << 26  # bytes of a file that is written
 MAX_INPUT = 1 << 20  # bytes
 POOL = 400  # inputs to change that are kept, besides the good ones
+TEXT = "The red boat left at noon.\n\nIt came back – late, as “boats” do: 3.5 hours!\r\nNaïve café, 東京 and عربي.\n"
 MINIMISE = 300  # attempts to make a finding smaller
 _SHOWN_CONTROL = re.compile(r"[\x00-\x1f\x7f-\x9f\u200e\u200f\u202a-\u202e\u2066-\u2069\ud800-\udfff]")
 _HEADER = struct.Struct("<QQQQQ")  # inputs, values, errors, bytes of the name, bytes of the content
@@ -55,6 +56,19 @@ class Target:
             path = self.beside / name
             path.unlink(missing_ok=True)  # not written in place: a reader may have mapped it into memory
             path.write_bytes(content)
+
+
+def exhaust(records: Iterable[Any]) -> None:
+    """Read all there is."""
+    for _ in records:
+        pass
+
+
+def put(folder: Path, name: str, content: bytes) -> Path:
+    """The content as a file."""
+    path = folder / name
+    path.write_bytes(content)
+    return path
 
 
 @dataclass(frozen=True)
