@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
-from os import PathLike
+from os import PathLike, fspath, fstat
 from pathlib import Path
 from typing import Any
 
 from firth.errors import FirthError
+
+MAX_FILE = 1 << 30  # bytes of a file that is read whole
 
 
 def as_text(value: object, name: str = "text") -> str:
@@ -45,7 +47,24 @@ def as_path(value: Any, what: str = "path") -> Path:
     """The value as a path; what is neither a string nor a path is refused."""
     if not isinstance(value, (str, PathLike)):
         raise FirthError(f"{what}: {_kind(value)}, not a path", do="give a string or a Path")
+    if "\0" in fspath(value):
+        raise FirthError(f"{what}: {value!r} has a NUL in it, which no file's name has", do="give the name of a file")
     return Path(value)
+
+
+def read_file(path: Path, do: str = "check the path") -> bytes:
+    """The content of a file that is read whole; devices and pipes, which may never end, are refused, and huge files."""
+    try:
+        if path.exists() and not (path.is_file() or path.is_dir()):
+            raise FirthError("a device or a pipe, not a file", where=path, do="put its content into a file first")
+        with path.open("rb") as file:
+            if fstat(file.fileno()).st_size > MAX_FILE:
+                raise FirthError(f"larger than {MAX_FILE >> 20} MB", where=path, do=do)
+            return file.read()
+    except OSError as error:
+        raise FirthError(f"cannot read: {error.strerror}", where=path, do=do) from None
+    except ValueError:  # a NUL in the name
+        raise FirthError("no such file", where=path, do=do) from None
 
 
 def _kind(value: object) -> str:

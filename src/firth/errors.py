@@ -17,7 +17,14 @@ class FirthError(Exception):
     def __str__(self) -> str:
         line = f"{self.where}: {self.what}" if self.where else self.what
         line = f"{line}; {self.do}" if self.do else line
-        return " ".join(line.split())
+        return printable(" ".join(line.split()))
+
+
+def printable(line: str) -> str:
+    """The line; characters that could steer a terminal, or hide or reorder text, are escapes (not joiners of words)."""
+    if line.isprintable():
+        return line
+    return "".join(sign if sign.isprintable() or sign in "\u200c\u200d" else repr(sign)[1:-1] for sign in line)
 
 
 class MissingMethodError(FirthError, AttributeError):

@@ -79,3 +79,12 @@ def test_a_whole_number_may_be_written_as_a_float_but_nothing_is_rounded():
     assert merge(Neural(), {"backbone": {"width": 64.0}}).backbone.width == 64
     with pytest.raises(FirthError, match=r"backbone.width = 64.5: expected int"):
         merge(Neural(), {"backbone": {"width": 64.5}})
+
+
+@pytest.mark.parametrize("number", ["9" * 400, "-" + "9" * 400, "0x" + "f" * 5000, str(1 << 63)])
+def test_a_number_beyond_64_bits_is_one_line(number):
+    """Of thousands of digits in TOML: Python neither makes a float of it nor writes it out."""
+    for key in ("backbone.width", "backbone.dropout", "data.document", "data.text", "data.kind", "head.tied"):
+        with pytest.raises(FirthError) as caught:
+            merge(Neural(), tomllib.loads(f"{key} = {number}"))
+        assert "\n" not in str(caught.value) and len(str(caught.value)) < 300

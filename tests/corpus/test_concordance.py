@@ -225,3 +225,18 @@ def test_a_word_that_is_not_there_gets_the_nearest(world):
         require_hits(index, "theatre colour")
     with pytest.raises(FirthError, match=r"'x\*' does not occur"):
         require_hits(index, "x*")
+
+
+def test_a_query_with_half_a_surrogate_pair_does_not_occur(world):
+    for text in ("\udcff", "\udcff*", "a*\udcff", "boat \udc80"):
+        with pytest.raises(FirthError, match=r"does not occur|names no word") as error:
+            require_hits(world, text)
+        assert str(error.value).isprintable()
+
+
+def test_many_wildcards_take_time_in_proportion_to_the_words():
+    """With backtracking this takes hours; the result is that of the greedy match."""
+    index = index_documents(["a" * 60 + "b " + "a" * 60 + "c"])
+    assert [index.types.word(n) for n in parse_query(index, "*a" * 20 + "*b").slots[0]] == ["a" * 60 + "b"]
+    assert not len(parse_query(index, "a*" * 20 + "x*d").slots[0])
+    assert len(parse_query(index, "*a" * 20 + "**").slots[0]) == 2

@@ -261,7 +261,7 @@ def test_a_list_that_is_none_is_refused(tmp_path, content, message):
 
 
 def test_a_missing_list_is_refused(tmp_path):
-    with pytest.raises(FirthError, match="cannot read the list: No such file"):
+    with pytest.raises(FirthError, match="cannot read: No such file"):
         read_word_list(tmp_path / "none.txt")
 
 

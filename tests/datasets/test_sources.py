@@ -255,7 +255,8 @@ def test_a_missing_file_offers_the_nearest(tmp_path, monkeypatch):
         "nul\0": "give a file",
         "": "give a file",
     }.items():
-        with refused(f"^{re.escape(name or repr(''))}: no such file or folder; {offer}"):
+        shown = repr(name)[1:-1] if name else repr(name)  # control characters are shown as escapes
+        with refused(f"^{re.escape(shown)}: no such file or folder; {offer}"):
             open_source((name,), Text(), tmp_path)
     with refused("File name too long"):
         open_source(("x" * 5000,), Text(), tmp_path)

@@ -452,3 +452,23 @@ def test_damage_is_an_error_or_word_vectors_never_a_crash(tmp_path, format, data
         assert len(store.most_similar(store.words[0], topn=2)) <= 2
     except FirthError as error:
         assert "\n" not in str(error)
+
+
+# --- what fuzzing found -----------------------------------------------------------------------------------------------
+
+
+def test_a_projector_file_that_begins_with_blank_lines_is_read(tmp_path, monkeypatch):
+    monkeypatch.setattr(vector_lines, "BLOCK", 2)  # the first block is blank
+    (tmp_path / "vectors.tsv").write_bytes(b"\n \n1\t2\n3\t4\n")
+    (tmp_path / "metadata.tsv").write_bytes(b"a\nb\n")
+    assert formats.projector.read((tmp_path / "vectors.tsv").open("rb"), str(tmp_path / "vectors.tsv"), None)[
+        "b"
+    ].tolist() == [3, 4]
+
+
+def test_a_fasttext_file_without_vectors_is_one_line(tmp_path):
+    options = struct.pack("<12id", 4, 5, 5, 1, 5, 1, 2, 2, 0, 0, 0, 100, 1e-4)
+    words = struct.pack("<3i2q", 1, 1, 0, 1, -1) + b"a\0" + struct.pack("<qb", 1, 0)
+    (tmp_path / "a.bin").write_bytes(struct.pack("<2i", 793712314, 12) + options + words + struct.pack("<?2q", 0, 0, 4))
+    with pytest.raises(FirthError, match=r"unexpected end of file"):
+        formats.read(tmp_path / "a.bin")

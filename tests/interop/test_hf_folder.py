@@ -184,6 +184,11 @@ def test_pickled_weights_are_refused_by_their_content(bert):
     refused(bert, "model.safetensors", "can execute code")
 
 
+def test_a_configuration_that_is_nested_too_deeply_is_refused(bert):
+    (bert / "config.json").write_bytes(b"[" * 5000)
+    refused(bert, "config.json", "cannot be read as JSON")
+
+
 @pytest.mark.parametrize(
     ("content", "message"), [(b"\x89HDF\r\n\x1a\n", "does not read"), (b"", "not a safetensors"), (b"x" * 50, "not a")]
 )

@@ -8,7 +8,7 @@ import sys
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any, TextIO
 
-from firth.errors import FirthError
+from firth.errors import FirthError, printable
 
 _FILE_WIDTH = 1000  # columns of a table that goes to a file or pipe
 
@@ -39,7 +39,7 @@ def print_table(rows: Sequence[Mapping[str, str]], file: TextIO | None = None, f
     for key in rows[0]:
         table.add_column(key, overflow="fold", no_wrap=all(len(row[key]) <= 20 for row in rows) and len(key) <= 20)
     for row in rows:
-        table.add_row(*(row[key] for key in rows[0]))
+        table.add_row(*("\n".join(map(printable, row[key].split("\n"))) for key in rows[0]))
     console = Console(file=file, highlight=False, markup=False)
     if full_width and not console.is_terminal:
         console.width = _FILE_WIDTH

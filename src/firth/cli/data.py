@@ -13,7 +13,7 @@ from firth.cli.options import DATA, JSON, choice
 from firth.datasets.readers import FORMATS
 from firth.datasets.readers.tag_schemes import ALIASES, SCHEMES
 from firth.datasets.tasks import TASKS
-from firth.errors import FirthError
+from firth.errors import FirthError, printable
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -207,7 +207,7 @@ def _print_report(report: Report, problems: list[Problem], as_json: bool, guesse
     if report.labels:
         first = list(report.labels.items())[:_MAX_LABELS]
         more = f", and {len(report.labels) - _MAX_LABELS:,} more" if len(report.labels) > _MAX_LABELS else ""
-        print(f"labels   {', '.join(f'{label} {count:,}' for label, count in first)}{more}")
+        print(f"labels   {', '.join(f'{printable(label)} {count:,}' for label, count in first)}{more}")
 
 
 def _count(records: int) -> str:

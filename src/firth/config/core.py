@@ -16,9 +16,11 @@ from functools import cache
 from pathlib import Path
 from typing import Any, Literal, TypeVar, Union, get_args, get_origin, get_type_hints
 
+from firth.arguments import read_file
 from firth.errors import FirthError, unknown
 
 Config = TypeVar("Config")
+_INTEGERS = 1 << 63  # integers of 64 bits: what arrays are counted by
 
 
 def bounded(
@@ -80,11 +82,11 @@ def has(config: Any, path: str) -> bool:
 def read_toml(path: Path) -> dict[str, Any]:
     """A TOML file as a nested dictionary."""
     try:
-        return tomllib.loads(path.read_text(encoding="utf-8"))
-    except OSError as error:
-        raise FirthError(f"cannot read: {error.strerror}", where=path) from None
-    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
-        raise FirthError(f"not TOML: {error}", where=path) from None
+        return tomllib.loads(read_file(path).decode())
+    except RecursionError:
+        raise FirthError("not TOML: nested too deeply", where=path) from None
+    except ValueError as error:  # also a number of thousands of digits
+        raise FirthError(f"not TOML: {str(error).partition(';')[0]}", where=path) from None
 
 
 def as_text(value: str) -> str:
@@ -112,7 +114,7 @@ def _choose(expected: Any, current: Any, values: Mapping[str, Any], path: str) -
     name = values.get("kind")
     if name is not None:
         if not isinstance(name, str) or name not in table:
-            raise unknown("kind", str(name), table, where=path or "configuration")
+            raise unknown("kind", _shown(name), table, where=path or "configuration")
         return table[str(name)]
     if current is not None:
         return type(current)
@@ -164,17 +166,25 @@ def _plain(hint: Any, value: Any, path: str) -> Any:
     if get_origin(hint) is Literal:
         choices = get_args(hint)
         if value not in choices:
-            raise FirthError(f"{path} = {value!s}: not one of {', '.join(map(str, choices))}")
+            raise FirthError(f"{path} = {_shown(value)}: not one of {', '.join(map(str, choices))}")
         return next(choice for choice in choices if choice == value)
     if get_origin(hint) is tuple:
         items = value.split(",") if isinstance(value, _Text) else value
         if not isinstance(items, (list, tuple)):
-            raise FirthError(f"{path} = {value!s}: expected a list")
+            raise FirthError(f"{path} = {_shown(value)}: expected a list")
         return tuple(_plain(get_args(hint)[0], _Text(v) if isinstance(value, _Text) else v, path) for v in items)
     try:
         return _scalar(hint, value)
     except (ValueError, TypeError, OverflowError):
-        raise FirthError(f"{path} = {str(value)[:40]}: expected {hint.__name__}") from None
+        raise FirthError(f"{path} = {_shown(value)}: expected {hint.__name__}") from None
+
+
+def _shown(value: Any) -> str:
+    """A wrong value in a message, cut."""
+    try:
+        return str(value)[:40]
+    except ValueError:  # Python refuses to write out an integer of thousands of digits
+        return "a huge number"
 
 
 def _scalar(hint: type, value: Any) -> Any:
@@ -206,6 +216,8 @@ def _check(value: Any, limits: Mapping[str, Any], path: str) -> None:
         _check(item, {name: limit for name, limit in limits.items() if name != "count"}, path)
     if not isinstance(value, (int, float)):
         return
+    if isinstance(value, int) and not -_INTEGERS <= value < _INTEGERS:
+        raise FirthError(f"{path} = {_shown(value)}: too large")
     if not math.isfinite(value):
         raise FirthError(f"{path} = {value}: not a finite number")
     if least is not None and value < least:

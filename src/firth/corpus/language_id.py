@@ -17,6 +17,7 @@ from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 
+from firth.arguments import read_file
 from firth.errors import FirthError
 from firth.tokenizers.regexes import PUNCTUATION, SPACE
 
@@ -149,10 +150,8 @@ class NgramLanguageIdentifier:
         """Open a file written by `save`."""
         invalid = FirthError("not a language identifier file", where=path, do="make one with --save-identifier")
         try:
-            content = json.loads(Path(path).read_text(encoding="utf-8"))
-        except OSError as error:
-            raise FirthError(f"cannot read: {error.strerror}", where=path) from None
-        except ValueError:
+            content = json.loads(read_file(Path(path)))
+        except (ValueError, RecursionError):
             raise invalid from None
         if not _is_valid(content):
             raise invalid

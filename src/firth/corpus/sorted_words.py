@@ -38,7 +38,7 @@ class Lexicon:
 
     def find(self, word: str) -> int | None:
         """The id of a word, None if it is not in the lexicon."""
-        key = word.encode()
+        key = word.encode(errors="surrogatepass")  # a lone surrogate is in no text, and is not found
         word_id = self._bisect(key)
         return word_id if word_id < len(self) and self._line(word_id) == key else None
 
@@ -72,7 +72,7 @@ class Lexicon:
         return self.match(prefix, "")
 
     def _prefix_range(self, prefix: str) -> tuple[int, int]:
-        key = prefix.encode()
+        key = prefix.encode(errors="surrogatepass")
         return (self._bisect(key), self._bisect(key + b"\xff")) if key else (0, len(self))
 
     def _line(self, word_id: int) -> bytes:

@@ -12,6 +12,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from functools import lru_cache
 from pathlib import Path
 
+from firth.arguments import read_file
 from firth.corpus.cleaning import WordTokenizer, is_phrase_token, is_word
 from firth.errors import FirthError
 
@@ -23,10 +24,7 @@ _TRAILING_SPACE = re.compile(r"[^\S\n]+$", re.MULTILINE)
 def read_word_list(path: str | Path) -> tuple[str, ...]:
     """The entries of a word list file, one per line; empty lines are ignored."""
     try:
-        content = Path(path).read_text(encoding="utf-8-sig")
-    except OSError as error:
-        do = "give a text file with one word per line"
-        raise FirthError(f"cannot read the list: {error.strerror}", where=path, do=do) from None
+        content = read_file(Path(path), "give a text file with one word per line").decode("utf-8-sig")
     except UnicodeDecodeError as error:
         line = error.object[: error.start].count(b"\n") + 1
         raise FirthError("the word list is not UTF-8 text", where=f"{path}:{line}", do="save it as UTF-8") from None

@@ -18,7 +18,10 @@ from typing import BinaryIO
 from firth.errors import FirthError
 from firth.runs import atomic_files
 
+_BUFFER = 1 << 16
 MODULES = ("compression.zstd", "backports.zstd")  # the first from Python 3.14 on
+FREE = 1 << 28  # bytes that any file may expand to
+MAX_RATIO = 100  # of the decompressed size to the compressed one, beyond those; text has 3 to 20
 
 
 @contextmanager
@@ -31,6 +34,8 @@ def explain_read_errors(shown: str) -> Iterator[None]:
         raise FirthError("the compressed file is truncated (it ends too early)", where=shown, do=advice) from error
     except (gzip.BadGzipFile, zlib.error, lzma.LZMAError) as error:
         raise FirthError(f"the compressed file is damaged ({error})", where=shown, do=advice) from error
+    except MemoryError as error:
+        raise FirthError("decompressing it takes more memory than there is", where=shown, do=advice) from error
     except PermissionError as error:
         raise FirthError("no permission to read it", where=shown, do="change its permissions or owner") from error
     except OSError as error:
@@ -50,8 +55,43 @@ def decompress(raw: BinaryIO) -> BinaryIO:
     raw.seek(0)
     for prefix, open_stream in DECOMPRESSORS.items():
         if magic.startswith(prefix):
-            return open_stream(raw)
+            return bounded(open_stream(raw), raw)
     return raw
+
+
+def bounded(inner: BinaryIO, raw: BinaryIO) -> BinaryIO:
+    """The decompressed stream of a file; it ends with an error if it expands as no text does (a decompression bomb)."""
+    return io.BufferedReader(_Bounded(inner, raw), _BUFFER)
+
+
+class _Bounded(io.RawIOBase):
+    def __init__(self, inner: BinaryIO, raw: BinaryIO) -> None:
+        self._inner, self._raw, self._size = inner, raw, 0
+
+    def readable(self) -> bool:
+        return True
+
+    def seekable(self) -> bool:
+        return self._inner.seekable()
+
+    def seek(self, offset: int, whence: int = io.SEEK_SET) -> int:
+        self._size = self._inner.seek(offset, whence)
+        return self._size
+
+    def close(self) -> None:
+        self._inner.close()
+        super().close()
+
+    def readinto(self, buffer: bytearray | memoryview) -> int:
+        data = self._inner.read(len(buffer))
+        buffer[: len(data)] = data
+        self._size += len(data)
+        if self._size > FREE and self._size > MAX_RATIO * self._raw.tell():
+            times = self._size // max(1, self._raw.tell())
+            what = f"it expands to more than {self._size >> 20} MB, {times} times its size, as no text does"
+            do = "if you trust it, decompress it by hand and give the result"
+            raise FirthError(what, where=self._raw.name, do=do)
+        return len(data)
 
 
 def _zstd(raw: BinaryIO) -> BinaryIO:

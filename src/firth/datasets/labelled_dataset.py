@@ -283,6 +283,9 @@ def _convert_all(records: Iterable[Record], converters: list[Converter], where: 
         try:
             convert = convert or first_fitting(record, converters) or converters[0]
             example = convert(record)
+            if not isinstance(example, Example):
+                what = f"examples of the task {convert.name} are neither texts with labels nor pairs"
+                raise FirthError(what, do="choose another: --set data.tasks=classification,pairs")
             if not all(labels_of(example)):
                 raise FirthError("an empty label", do="fill it in")
         except FirthError as error:

@@ -22,13 +22,15 @@ from firth.datasets.records import (
     Tagged,
     Tree,
 )
+from firth.errors import printable
 
 MAX_CHARACTERS = 300  # of a text that is shown
 
 
 def format_record(record: Record) -> str:
     """A record as text: one line or several, long texts truncated."""
-    return FORMATTERS.get(type(record), repr)(record)
+    lines = FORMATTERS.get(type(record), repr)(record).split("\n")
+    return "\n".join(map(printable, lines))
 
 
 def record_to_json(record: Record) -> dict[str, Any]:

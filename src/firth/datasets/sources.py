@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Protocol
 
 from firth.config.schema import Text
-from firth.datasets import python_docs, spool
+from firth.datasets import pipes, python_docs, spool
 from firth.datasets.compression import explain_read_errors, missing_file
 from firth.datasets.text_files import TextFile, check_encoding, no_text_error, require_text
 from firth.datasets.world import World
@@ -167,7 +167,7 @@ def _open(name: str, config: Text, folder: Path) -> tuple[list[SourcePart], str,
         return _open_folder(path, config)
     if path.is_file():
         return [require_text(TextFile(path, name, config))], name, []
-    with explain_read_errors(name), path.open("rb") as stream:  # a pipe, such as the shell's <(command)
+    with pipes.open_pipe(path, name) as stream:  # such as the shell's <(command)
         return [_spool_stream(stream, name, config, folder)], name, []
 
 

@@ -148,6 +148,9 @@ def decode_text(file: TextFile, translate: bool = True) -> Iterator[str]:
             before = newlines.decode(error.object[: error.start].decode(encoding, "replace"), True)
             at = offset - len(error.object) + error.start  # the object begins with bytes kept from earlier blocks
             raise _bad_byte(error, file, at, line + before.count("\n")) from error
+        except UnicodeError as error:  # a codec's own: an escape sequence without end
+            what, do = f"not valid {encoding} ({error})", "name its encoding with --encoding"
+            raise FirthError(what, where=file.shown, do=do) from error
         line += text.count("\n")
         text = text if started else text.removeprefix("\ufeff")
         if text:

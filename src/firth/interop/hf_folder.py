@@ -56,7 +56,7 @@ def read_optional(path: Path, name: str) -> Fields | None:
 def _read_json(path: Path) -> dict[str, Any]:
     try:
         values = json.loads(path.read_bytes())
-    except (ValueError, OSError) as error:
+    except (ValueError, OSError, RecursionError) as error:
         raise FirthError(f"cannot be read as JSON ({error})", where=path, do=_DOWNLOAD_AGAIN) from None
     if not isinstance(values, dict):
         raise FirthError("not a JSON object", where=path, do=_DOWNLOAD_AGAIN)

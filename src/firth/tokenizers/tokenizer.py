@@ -16,11 +16,11 @@ from hashlib import sha256
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from firth.arguments import as_path, as_text, as_texts
+from firth.arguments import as_path, as_text, as_texts, read_file
 from firth.config.schema import Tokenizer as Config
 from firth.display import html_facts
 from firth.errors import FirthError
-from firth.tokenizers import components, sentencepiece, special_tokens
+from firth.tokenizers import components, rust_library, sentencepiece, special_tokens
 
 if TYPE_CHECKING:
     import tokenizers
@@ -100,11 +100,9 @@ class Tokenizer:
         """Load a `tokenizer.json`, ours or any other program's."""
         path = as_path(path)
         try:
-            content = path.read_text(encoding="utf-8")
-        except OSError as error:
-            raise FirthError(f"cannot read: {error.strerror}", where=path) from None
+            content = read_file(path, "give a tokenizer.json").decode()
         except UnicodeDecodeError:
-            raise _not_a_tokenizer(path) from None
+            raise rust_library.not_a_tokenizer(path) from None
         return cls(content, path)
 
     @classmethod
@@ -167,7 +165,7 @@ class Tokenizer:
         try:
             batch = [self._fast_encoder(text) for text in texts]
         except (TypeError, AttributeError, UnicodeEncodeError):
-            raise _not_text(texts) from None
+            raise rust_library.not_text(texts) from None
         remaining = [n for n, ids in enumerate(batch) if ids is None]
         for n, encoding in zip(remaining, self._encode_ids([texts[n] for n in remaining]), strict=True):
             batch[n] = encoding.ids
@@ -190,15 +188,15 @@ class Tokenizer:
     def _encode_ids(self, texts: Sequence[str]) -> list[tokenizers.Encoding]:
         try:
             return self._rust.encode_batch_fast(texts, add_special_tokens=False)
-        except TypeError:
-            raise _not_text(texts) from None
+        except BaseException as error:
+            raise rust_library.encoding_error(error, texts) from None
 
     def _encode_offsets(self, texts: Sequence[str]) -> list[tokenizers.Encoding]:
         """With offsets, which cost time."""
         try:
             return self._rust.encode_batch(texts, add_special_tokens=False)
-        except TypeError:
-            raise _not_text(texts) from None
+        except BaseException as error:
+            raise rust_library.encoding_error(error, texts) from None
 
     # --- ids to text ---
 
@@ -209,6 +207,8 @@ class Tokenizer:
             return self._rust.decode(shown, skip_special_tokens=False)
         except (TypeError, OverflowError):
             return self._decode_batch(ids, skip_special_tokens)
+        except BaseException as error:
+            raise rust_library.use_error(error) from None
 
     def _decode_batch(self, sequences: Any, skip_special_tokens: bool) -> Any:
         """The texts of several lists of token ids; what holds no token ids is refused."""
@@ -235,14 +235,20 @@ class Tokenizer:
     def pre_tokenize(self, text: str) -> list[str]:
         """The pre-tokens of a text after normalisation, which no token crosses, spelled as in the vocabulary."""
         rust = self._rust
-        normalised = text if rust.normalizer is None else rust.normalizer.normalize_str(text)
-        if rust.pre_tokenizer is None:
-            return [normalised] if normalised else []
-        return [pretoken for pretoken, _ in rust.pre_tokenizer.pre_tokenize_str(normalised)]
+        try:
+            normalised = text if rust.normalizer is None else rust.normalizer.normalize_str(text)
+            if rust.pre_tokenizer is None:
+                return [normalised] if normalised else []
+            return [pretoken for pretoken, _ in rust.pre_tokenizer.pre_tokenize_str(normalised)]
+        except BaseException as error:
+            raise rust_library.use_error(error) from None
 
     def encode_pretoken(self, pretoken: str) -> list[int]:
         """The token ids of one pre-token, spelled as in the vocabulary: without normalisation and pre-tokenisation."""
-        return [token.id for token in self._rust.model.tokenize(pretoken)]
+        try:
+            return [token.id for token in self._rust.model.tokenize(pretoken)]
+        except BaseException as error:
+            raise rust_library.use_error(error) from None
 
     def vocabulary(self) -> dict[str, int]:
         """All tokens and their ids, in the order of the ids."""
@@ -273,12 +279,12 @@ class Tokenizer:
     def _with_oov(self, text: str, encoding: tokenizers.Encoding) -> OovEncoding:
         ids, unknown = encoding.ids, self.special.unknown
         if unknown not in ids:
-            decoded = self._rust.decode(ids, skip_special_tokens=False)
+            decoded = self.decode(ids, skip_special_tokens=False)
             return OovEncoding(ids, b"", 0, decoded, decoded == text)
         spans = self._unknown_text(text, encoding)
         tokens = [self.id_to_token(i) if span is None else span for i, span in zip(ids, spans, strict=True)]
         decoder = self._rust.decoder
-        decoded = " ".join(tokens) if decoder is None else decoder.decode(tokens)
+        decoded = " ".join(tokens) if decoder is None else rust_library.decode(decoder, tokens)
         oov = [span.encode() for span in spans if span is not None]
         return OovEncoding(ids, b"".join(oov), len(oov), decoded, decoded == text)
 
@@ -309,16 +315,11 @@ def _extend_offsets(text: str, offsets: list[tuple[int, int]]) -> list[tuple[int
 
 def _open(content: str, where: object) -> tuple[tokenizers.Tokenizer, dict[str, Any]]:
     """The library's tokenizer, and the file as the library rewrites it: all fields, whatever version wrote it."""
-    from tokenizers import Tokenizer as Rust
-
-    try:
-        rust = Rust.from_str(content)
-    except Exception:  # the library raises nothing narrower
-        raise _not_a_tokenizer(where) from None
+    rust, original = rust_library.open_file(content, where)
     rust.no_truncation()
     rust.no_padding()
     rust.encode_special_tokens = True  # plain text is never encoded as a special token, not even a foreign one
-    file, model = json.loads(rust.to_str()), json.loads(content)["model"].get(sentencepiece.MODEL_KEY)
+    file, model = json.loads(rust.to_str()), original["model"].get(sentencepiece.MODEL_KEY)
     if model is None:
         return rust, file
     return sentencepiece.SentencePieceBackend(rust, sentencepiece.from_json(model, where), where), file
@@ -326,18 +327,3 @@ def _open(content: str, where: object) -> tuple[tokenizers.Tokenizer, dict[str, 
 
 def _compact(content: str, *, sort_keys: bool) -> str:
     return json.dumps(json.loads(content), ensure_ascii=False, separators=(",", ":"), sort_keys=sort_keys)
-
-
-def _not_a_tokenizer(where: object) -> FirthError:
-    return FirthError("not a tokenizer file", where=where, do="give a tokenizer.json")
-
-
-def _not_text(texts: Sequence[str]) -> FirthError:
-    """The error for texts that are not valid Unicode strings: Python allows lone surrogates, the library does not."""
-    for number, text in enumerate(texts):
-        if not isinstance(text, str):
-            do = "tokenizer(texts) encodes several" if isinstance(text, (list, tuple)) else ""
-            return FirthError(f"text {number} is a {type(text).__name__}, not a string", do=do)
-        if any("\ud800" <= character <= "\udfff" for character in text):
-            return FirthError(f"text {number} is not valid Unicode", do="read it with errors='replace'")
-    return FirthError("the texts must be a list of strings")

@@ -165,7 +165,7 @@ def _guess_by_content(sample: list[str]) -> str:
         "analogy": lambda: re.match(r": \S", first) is not None,
         "cranfield": lambda: first.startswith(".I "),
         "trec": lambda: first.strip()[:5].lower() in ("<doc>", "<top>"),
-        "columns": lambda: len(filled) < len(sample) and _has_columns(filled),
+        "columns": lambda: 0 < len(filled) < len(sample) and _has_columns(filled),
         "tsv": lambda: "\t" in first and len({line.count("\t") for line in filled}) == 1,
     }
     return next((name for name, rule in rules.items() if rule()), "text")

@@ -116,7 +116,7 @@ def _member(archive: zipfile.ZipFile, key: str, path: str | Path) -> BinaryIO:
     if f"{key}.npy" not in archive.namelist():
         keys = ", ".join(name.removesuffix(".npy") for name in archive.namelist()[:10])
         raise FirthError(f"no array {key!r} in it", where=path, do=f"it has: {keys or 'nothing'}; set key=NAME")
-    return archive.open(f"{key}.npy")
+    return compression.bounded(archive.open(f"{key}.npy"), archive.fp)
 
 
 def _npy_shape(content: BinaryIO, path: str | Path) -> tuple[int, ...]:

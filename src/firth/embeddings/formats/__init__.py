@@ -11,7 +11,7 @@ from pathlib import Path
 from tempfile import TemporaryFile
 from typing import BinaryIO
 
-from firth.datasets import compression
+from firth.datasets import compression, numbered_lines
 from firth.embeddings.formats.vector_lines import is_number, parse_header
 from firth.embeddings.word_vectors import WordVectors
 from firth.errors import FirthError, unknown
@@ -35,12 +35,9 @@ def read(path: Path | str) -> WordVectors:
     """The word vectors of a file or folder of any format, plain or compressed."""
     path = Path(path)
     file = path / "vectors.tsv" if path.is_dir() else path
-    if not file.is_file():
-        raise (
-            compression.missing_file(str(file))
-            if not path.is_dir()
-            else FirthError("no vectors in it", where=path, do=_GIVE)
-        )
+    if path.is_dir() and not file.is_file():
+        raise FirthError("no vectors in it", where=path, do=_GIVE)
+    numbered_lines.single_file(file)
     kind = detect_format(file)
     if kind == "firth":
         return _module(kind).read(file)

@@ -128,7 +128,7 @@ class _Reader:
         except (MemoryError, ValueError):
             what = f"{rows} vectors of width {columns} do not fit in memory"
             raise FirthError(what, where=self.name, do=_DAMAGED) from None
-        view = memoryview(matrix).cast("B") if matrix.size else memoryview(b"")
+        view = memoryview(matrix).cast("B") if matrix.size else memoryview(bytearray())
         filled = min(size, len(self._buffer))
         view[:filled], self._buffer = self._buffer[:filled], self._buffer[filled:]
         while filled < size:

@@ -27,6 +27,9 @@ def read(file: BinaryIO, name: str, size: int | None) -> WordVectors:
     rows, number = None, 1
     for block in vector_lines.read_blocks(file, name):
         named = b"".join(b"-\t" + line + b"\n" for line in block.split(b"\n") if line.strip())  # with a dummy word
+        if not named:  # blank lines alone
+            number += block.count(b"\n")
+            continue
         rows = rows or VectorRows(len(words), vector_lines.infer_width(named), name)
         names, vectors = vector_lines.parse_block(named, rows.width, name, number)
         if rows.size + len(names) > len(words):

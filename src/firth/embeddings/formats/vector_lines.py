@@ -181,7 +181,7 @@ def parse_block(block: bytes, width: int, name: str, line_number: int) -> tuple[
     vectors = np.empty((len(ends), width), np.float32)
     stops, states = np.empty(len(ends), np.int64), np.empty(len(ends), np.int64)
     parse_lines(text, ends, vectors, stops, states)
-    starts = np.concatenate([[0], ends[:-1] + 1])
+    starts = np.concatenate([[0], ends + 1])[:-1]
     words = [block[start:stop] for start, stop in zip(starts.tolist(), stops.tolist(), strict=True)]
     for row in np.flatnonzero((states != PARSED) & (states != BLANK)):
         words[row], vectors[row] = parse_line(block[starts[row] : ends[row]], width, f"{name}:{line_number + row}")

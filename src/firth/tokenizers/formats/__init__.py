@@ -5,6 +5,7 @@ from __future__ import annotations
 from importlib import import_module
 from pathlib import Path
 
+from firth.arguments import read_file
 from firth.errors import FirthError, unknown
 from firth.tokenizers.formats.vocabulary_lines import ExportedFiles, read_json
 from firth.tokenizers.tokenizer import Tokenizer
@@ -37,11 +38,7 @@ def convert(tokenizer: Tokenizer, to: str) -> ExportedFiles:
 
 def detect_format(path: Path) -> str:
     """The format of a file, from its content alone."""
-    try:
-        with path.open("rb") as file:
-            start = file.read(1 << 16)
-    except OSError as error:
-        raise FirthError(f"cannot read: {error.strerror}", where=path, do=_GIVE) from None
+    start = read_file(path, _GIVE)[: 1 << 16]
     if not start:
         raise FirthError("the file is empty", where=path, do=_GIVE)
     if start[:1] in (

@@ -7,6 +7,7 @@ import json
 from pathlib import Path
 from typing import Any
 
+from firth.arguments import read_file
 from firth.tokenizers.sentencepiece import MODEL_KEY, load_processor, to_json
 from firth.tokenizers.sentencepiece.model_proto import (
     CONTROL,
@@ -22,7 +23,7 @@ from firth.tokenizers.tokenizer import Tokenizer
 
 def read(path: Path) -> Tokenizer:
     """Read the tokenizer; it encodes every text as SentencePiece does."""
-    return read_model(path.read_bytes(), path)
+    return read_model(read_file(path), path)
 
 
 def read_model(model: bytes, where: object) -> Tokenizer:

@@ -7,6 +7,7 @@ from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from firth.arguments import read_file
 from firth.errors import FirthError
 
 
@@ -19,12 +20,11 @@ class ExportedFiles(NamedTuple):
 
 def read_text(path: Path) -> str:
     """The file's text; an error if it cannot be read or is not UTF-8."""
+    content = read_file(path)
     try:
-        return path.read_bytes().decode("utf-8-sig")
-    except OSError as error:
-        raise FirthError(f"cannot read: {error.strerror}", where=path) from None
+        return content.decode("utf-8-sig")
     except UnicodeDecodeError as error:
-        line = path.read_bytes()[: error.start].count(b"\n") + 1
+        line = content[: error.start].count(b"\n") + 1
         raise FirthError("not a tokenizer file: not UTF-8 text", where=f"{path}:{line}") from None
 
 
