@@ -4,6 +4,7 @@ A comment above a block, which readers do not see, says what to make of it:
 
 - `<!-- not run: … -->` and why;
 - `<!-- file: … -->`: the reader saves it under this name;
+- `<!-- part of: … -->`: it belongs into this file of the repository;
 - `<!-- words vary -->`: the output has words of a model or of the built-in text.
 """
 
@@ -16,7 +17,7 @@ from pathlib import Path
 
 FENCE = re.compile(r"^( *)```(\w*)\n(.*?)^\1```$", flags=re.MULTILINE | re.DOTALL)
 COMMENT = re.compile(r"<!-- (.*?) -->\s*$")
-NOT_RUN, FILE, VARIES = "not run: ", "file: ", "words vary"
+NOT_RUN, FILE, PART, VARIES = "not run: ", "file: ", "part of: ", "words vary"
 SHELL = ("sh", "bash", "console")
 
 
@@ -45,6 +46,11 @@ class Block:
     def file(self) -> str:
         """The name of the file that it is; empty if it is none."""
         return self.comment.removeprefix(FILE) if self.comment.startswith(FILE) else ""
+
+    @property
+    def part_of(self) -> str:
+        """The file of the repository that it belongs into; empty if there is none."""
+        return self.comment.removeprefix(PART) if self.comment.startswith(PART) else ""
 
     @property
     def words_vary(self) -> bool:

@@ -20,7 +20,7 @@ from firth.datasets.world.gold import records
 from firth.datasets.world.scene_images import SceneImage
 
 ROOT = Path(__file__).parent.parent.parent
-STORIES, LINES, LABELLED = 240, 120, 60
+STORIES, LINES, LABELLED = 150, 50, 50
 BANK = "Money in the bank is safe , said the man who sat by the river and read letters from the bank ."
 GERMAN = ("Der Mann stand am Abend auf der Klippe.", "Jeden Morgen stieg die Frau die Treppe hinauf.",
           "Das Schiff fuhr mit den Kindern in den Hafen.", "Ein Vogel saß auf dem Turm und sang.")  # fmt: skip
@@ -51,7 +51,7 @@ def reviews() -> Iterator[tuple[str, str]]:
     return ((f"{opinion} {text}", label) for text, (label, opinion) in zip(texts, cycle(OPINIONS)))
 
 
-OPINIONS = (("good", "A lovely , happy film ."), ("bad", "An awful , boring film ."))
+OPINIONS = (("good", "A delight , a house and a dog ."), ("bad", "An awful , boring film ."))
 
 
 def lines(texts: Iterable[str]) -> str:
@@ -118,7 +118,7 @@ def word_pairs() -> Iterator[tuple[str, str, float | None]]:
 
 def analogies() -> str:
     questions = islice(records(World(), "analogy", LINES), LINES)
-    return lines([": words", *(" ".join((q.a, q.b, q.c, q.d)) for q in questions)])
+    return lines([": words", *(" ".join(question.words) for question in questions)])
 
 
 def categories() -> str:
@@ -148,9 +148,9 @@ FILES: dict[str, Callable[[], str | bytes]] = {
     "reports/one.txt": corpus,
     "letters.tsv": letters,
     "baskets.txt": lambda: lines(["milk bread butter", "milk bread", "bread butter jam"] * LINES),
-    "conrad.txt": lambda: lines(stories()[:80]),
-    "haggard.txt": lambda: lines(stories()[80:160]),
-    "forster.txt": lambda: lines(stories()[160:]),
+    "conrad.txt": lambda: lines(stories()[:50]),
+    "haggard.txt": lambda: lines(stories()[50:100]),
+    "forster.txt": lambda: lines(stories()[100:]),
     "unknown.txt": lambda: lines(World().documents(20, start=5000)),
     # labelled
     "reviews.tsv": lambda: table(["text", "label"], reviews()),
@@ -174,7 +174,8 @@ FILES: dict[str, Callable[[], str | bytes]] = {
     "theirs.de": source,
     "pairs.tsv": lambda: table([], translations()),
     "english-german.tsv": lambda: table(["left", "right"], translations()),
-    **{f"{language}.txt": side for language, side in (("eng", source), ("fra", target))},
+    "eng.txt": lambda: lines([left for left, _ in translations()] + ["the house of the dog"] * 9),
+    "fra.txt": lambda: lines([right for _, right in translations()] + ["la maison du chien et de la chienne"] * 9),
     # Penn Treebank's
     "ptb.train.txt.gz": lambda: gzip.compress(world_lines().encode()),
     "ptb.valid.txt": lambda: world_lines(1000),
@@ -194,6 +195,7 @@ OWN_FILES: dict[str, dict[str, Callable[[], str | bytes]]] = {
         **public("sst2", lambda: table([], reviews())),
         **public("sts-b", lambda: table([], similar_pairs())),
     },
+    "results.md": public("sst2", lambda: table([], reviews())),
     "classifying.md": {"other.txt": lambda: lines(f"__label__{label} {text}" for text, label in reviews())},
     "tokenizers.md": {"stories.txt": lambda: lines(World().documents(2000))},
     "vectors.md": {
@@ -201,7 +203,7 @@ OWN_FILES: dict[str, dict[str, Callable[[], str | bytes]]] = {
         **public("word-analogy", analogies),
         **public("word-categorization", categories),
         **public("trec-questions", lambda: lines(f"{label}:{label} {text}" for text, label in reviews())),
-        **public("tatoeba-eng-fra", lambda: table([], translations())),
+        **public("tatoeba-eng-fra", lambda: table([], [("the house", "la maison"), ("the dog", "le chien")] * 9)),
         "data/cranfield/cran.all.1400.gz": lambda: passages(stories()),
         "data/cranfield/cran.qry": lambda: passages(story.split(".")[0] for story in stories()[:20]),
         "data/cranfield/QRelsCorrectedforTRECeval": lambda: lines(f"{n} 0 {n} 1" for n in range(1, 21)),
@@ -220,12 +222,16 @@ COMMANDS_BEFORE: dict[str, list[str]] = {
     "interop.md": ["firth train bert:tiny --text stories.txt --quiet --out RUN",
                    "firth export RUN --to huggingface --out FOLDER"],
     "language-models.md": [f"{LM}stories"],
+    "long-texts.md": ["firth train bert --text stories.txt --quiet --out runs/roberta"],
+    "ngram.md": ["firth tokenizer train bpe.json --text corpus.txt --model byte-bpe --vocab-size 400"],
     "run-folder.md": [f"{LM}stories"],
     "pretraining.md": [f"firth train {name} --text stories.txt --quiet --out runs/{name}" for name in ("t5", "bart")],
     "prompting.md": ["firth train transformer-lm --text stories.txt --quiet --out runs/transformer",
+                     "firth train transformer-lm --text stories.txt --quiet --out runs/tasks",
                      "firth train bert --text stories.txt --quiet --out runs/bert"],
     "python.md": ["firth train bert:tiny --text stories.txt --quiet --out runs/x",
                   "firth export runs/x --to huggingface --out bert-folder"],
+    "results.md": ["firth train bert:tiny --text stories.txt --quiet --out RUN"],
     "vectors.md": ["firth train skipgram --text world --quiet --out runs/wiki",
                    "firth train ppmi --text world --quiet --out runs/wiki-ppmi",
                    "firth train skipgram --text eng.txt --quiet --out runs/eng",

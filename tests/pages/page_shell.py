@@ -12,8 +12,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 HERE = Path(__file__).parent
-START_SECONDS = 120
-COMMAND_SECONDS = 120
+START_SECONDS = 600
+COMMAND_SECONDS = 600
 
 
 @dataclass(frozen=True)

@@ -12,6 +12,7 @@ import pkgutil
 import signal
 import socket
 import sys
+from contextlib import suppress
 from importlib import import_module
 from pathlib import Path
 
@@ -30,7 +31,7 @@ def serve(path: str) -> None:
             import_module(module.name)
     for owner, name, replacement in smaller.replacements():
         setattr(owner, name, replacement)
-    signal.signal(signal.SIGCHLD, signal.SIG_IGN)  # finished commands leave no zombies
+    signal.signal(signal.SIGCHLD, lambda *_: _reap())
     with socket.socket(socket.AF_UNIX) as listener:
         listener.bind(path)
         listener.listen()
@@ -40,6 +41,13 @@ def serve(path: str) -> None:
                 listener.close()
                 _answer(connection)
             connection.close()
+
+
+def _reap() -> None:
+    """Wait for the commands that have ended."""
+    with suppress(ChildProcessError):
+        while os.waitpid(-1, os.WNOHANG)[0]:
+            pass
 
 
 def _answer(connection: socket.socket) -> None:

@@ -7,24 +7,26 @@ import re
 SIGNATURE = re.compile(r"\s*\[\w+:[^\]]*\]\s*$")  # of a score: printed or not
 NUMBER = re.compile(r"[-+−±]?\b\d[\d,]*(?:\.\d+)?(?:e[-+]?\d+)?(?:[kMGTms%]|ms)?(?![\w])")
 HASH = re.compile(r"\b(?=[0-9a-f]*\d)[0-9a-f]{8,}\b")
-QUOTED = re.compile(r"\"[^\"]*\"|'[^']*'|“[^”]*”")
-VARIABLE = re.compile("|".join(part.pattern for part in (HASH, QUOTED, NUMBER)) + r"|\bn/a\b|\bnan\b|\binf\b")
+QUOTED = re.compile(r'".*"|“.*”|\'[^\']*\'')
+LEFT_OUT = re.compile(r"\s*…\s*")
+VARIABLE = re.compile("|".join(part.pattern for part in (QUOTED, LEFT_OUT, HASH, NUMBER)))
 SKIPPED = ("…", "...")
 
 
 def missing_lines(shown: str, printed: str, words_vary: bool = False) -> list[str]:
-    """The lines of a page that were not printed, in the order of the page."""
+    """The lines of a page that were not printed. They come in the order of the page; where words vary, a line with at
+    least as many numbers will do, and the same one for several, since there may be fewer of a kind."""
     lines = [_plain(line) for line in printed.splitlines()]
     missing, start = [], 0
     for line in filter(None, map(_plain, shown.splitlines())):
         if line in SKIPPED:
             continue
-        pattern = re.compile(_pattern(line, words_vary))
+        pattern = re.compile(_pattern(line))
         found = next((number for number in range(start, len(lines)) if pattern.fullmatch(lines[number])), None)
-        if found is None:
+        if found is not None:
+            start = 0 if words_vary else found + 1
+        elif not words_vary or not any(_numbers(other) >= _numbers(line) for other in filter(None, lines)):
             missing.append(line)
-        else:
-            start = found + 1
     return missing
 
 
@@ -32,18 +34,15 @@ def _plain(line: str) -> str:
     return " ".join(SIGNATURE.sub("", line).split())
 
 
-def _pattern(line: str, words_vary: bool) -> str:
-    """A regular expression for the printed line; `…` stands for anything."""
-    return ".*".join(_part(part, words_vary) for part in re.split(r"\s*…\s*", line))
+def _numbers(line: str) -> int:
+    """How many words of a line are numbers."""
+    return sum(NUMBER.fullmatch(word.strip("(),:;.")) is not None for word in line.split())
 
 
-def _part(part: str, words_vary: bool) -> str:
+def _pattern(line: str) -> str:
+    """A regular expression for the printed line."""
     pieces, end = [], 0
-    for match in VARIABLE.finditer(part):
-        pieces += [_fixed(part[end : match.start()], words_vary), r"\S.*?" if match[0][0] in "\"'“" else r"\S+"]
+    for match in VARIABLE.finditer(line):
+        pieces += [re.escape(line[end : match.start()]), r"\S+" if NUMBER.match(match[0]) else ".*"]
         end = match.end()
-    return "".join([*pieces, _fixed(part[end:], words_vary)])
-
-
-def _fixed(text: str, words_vary: bool) -> str:
-    return ".*" if words_vary and any(map(str.isalpha, text)) else re.escape(text)
+    return "".join([*pieces, re.escape(line[end:])])

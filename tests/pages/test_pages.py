@@ -41,7 +41,9 @@ def test_a_page_does_what_it_shows(page, environment, tmp_path, monkeypatch):
         monkeypatch.setenv("FIRTH_DATA", str(tmp_path / "data"))
     names = {}
     for block in blocks:
-        if block.file:
+        if block.part_of:
+            assert (ROOT / block.part_of).parent.is_dir(), block.place
+        elif block.file:
             Path(block.file).write_text(block.code, encoding="utf-8")
         elif block.language == "python":
             check_python(block, names)
