@@ -1,55 +1,100 @@
-"""CONTRIBUTING's example of a new attention pattern, followed word for word on a copy of the package."""
+"""CONTRIBUTING's examples, followed word for word on a copy of the package: a preset, an attention pattern, a format."""
 
+import os
 import re
 import shutil
 import subprocess
 import sys
 from pathlib import Path
 
+import pytest
+
 import firth
 
 SOURCE = Path(firth.__file__).parent
 PAGE = (SOURCE.parent.parent / "CONTRIBUTING.md").read_text()
+CORPUS = "\n\n".join(f"the cat number {n} sat on the mat and saw the dog number {n % 7}" for n in range(300))
 
 
-def test_a_new_attention_pattern_trains_causally(tmp_path):
-    section = PAGE[PAGE.index("## Add an attention pattern") : PAGE.index("## Add something else")]
-    function, entry, field = re.findall(r"```python\n(.*?)```", section, flags=re.DOTALL)
+@pytest.fixture
+def package(tmp_path, monkeypatch):
+    """A copy of the package, and a text beside it, in the working directory."""
     shutil.copytree(SOURCE, tmp_path / "firth", ignore=shutil.ignore_patterns("__pycache__"))
-    masks = tmp_path / "firth" / "nn" / "attention" / "mask.py"
-    text = masks.read_text()
-    table = text.index("MASKS: dict")
-    first = text.index("class MaskPattern")
-    end = text.index("\n}\n", table)
-    masks.write_text(text[:first] + function + "\n\n" + text[first:end] + "\n" + entry.rstrip("\n") + text[end:])
-    transformer = tmp_path / "firth" / "config" / "schema" / "transformer.py"
-    changed = re.sub(r"    mask: Literal\[.*?\] = \"causal\"\n", field, transformer.read_text())
-    assert changed != transformer.read_text()
-    transformer.write_text(changed)
-    corpus = tmp_path / "corpus.txt"
-    corpus.write_text(
-        "\n\n".join(f"the cat number {n} sat on the mat and saw the dog number {n % 7}" for n in range(300))
+    (tmp_path / "corpus.txt").write_text(CORPUS)
+    monkeypatch.chdir(tmp_path)
+    return tmp_path / "firth"
+
+
+def test_new_presets_are_planned_and_listed(package):
+    wide, untied, entry = blocks("## Add a preset", "## Add a setting")
+    edit(package / "presets" / "recurrent.py", lambda text: re.sub(r"_PLAIN = .*\n", wide, text) + untied)
+    edit(package / "presets" / "__init__.py", lambda text: text.replace('    "transformer-lm": Preset(', entry + '    "transformer-lm": Preset(', 1))  # fmt: skip
+    assert "parameters" in command("train", "lstm-lm:wide", "--text", "corpus.txt", "--plan")
+    shown = command("presets")
+    assert "wide" in shown and "lstm-lm-untied" in shown
+    assert "tied = false" in command("presets", "lstm-lm-untied")
+
+
+def test_a_new_attention_pattern_trains_causally(package):
+    function, entry, field = blocks("## Add an attention pattern", "## Add something else")
+    edit(package / "nn" / "attention" / "mask.py", lambda text: with_mask(text, function, entry))
+    edit(
+        package / "config" / "schema" / "transformer.py",
+        lambda text: re.sub(r"    mask: Literal\[.*?\] = \"causal\"\n", field, text),
     )
-    settings = ["--set", "backbone.mask=strided", "--set", "backbone.positions=t5"]
-    command = [sys.executable, "-m", "firth", "train", "transformer-lm:tiny", "--text", str(corpus), *settings]
-    command += ["--budget", "30 steps", "--out", str(tmp_path / "run")]
-    done = subprocess.run(command, cwd=tmp_path, capture_output=True, encoding="utf-8", env=environment(tmp_path))
-    assert done.returncode == 0, done.stderr
+    settings = ["--set", "backbone.mask=strided", "--set", "backbone.positions=t5", "--budget", "30 steps"]
+    command("train", "transformer-lm:tiny", "--text", "corpus.txt", *settings, "--out", "run")
     check = (
         "import firth, torch\n"
-        f"model = firth.load({str(tmp_path / 'run')!r})\n"
+        "model = firth.load('run')\n"
         "backbone = model._engine.system.backbone\n"
         "assert backbone.pattern.causal and not backbone.positions.bidirectional\n"
         "print(model.perplexity())"
     )
-    shown = subprocess.run(
-        [sys.executable, "-c", check], cwd=tmp_path, capture_output=True, encoding="utf-8", env=environment(tmp_path)
+    assert 1.0 < float(python("-c", check)) < 1000.0
+
+
+def test_a_new_format_is_checked(package):
+    (module,) = blocks("## Add a format", "\nAdd `")
+    (package / "datasets" / "readers" / "riddles.py").write_text(module)
+    entry, imported = '"riddles": Riddles()', "from firth.datasets.readers.series import"
+    assert f"`{entry}`" in PAGE
+    edit(
+        package / "datasets" / "readers" / "__init__.py",
+        lambda text: text.replace(imported, f"from firth.datasets.readers.riddles import Riddles\n{imported}", 1).replace(
+            '    "tsv": Table(),\n', f'    "tsv": Table(),\n    {entry},\n', 1
+        ),
     )
-    assert shown.returncode == 0, shown.stderr
-    assert 1.0 < float(shown.stdout) < 1000.0
+    Path("my.riddles").write_text("What has keys? => A piano.\nWhat has a neck? => A bottle.\n")
+    assert "2 records for translation, format riddles" in command("data", "check", "my.riddles", "--task", "translation")
 
 
-def environment(root):
-    import os
+def blocks(begin: str, end: str) -> list[str]:
+    """The Python blocks of a section."""
+    start = PAGE.index(begin)
+    return re.findall(r"```python\n(.*?)```", PAGE[start : PAGE.index(end, start)], flags=re.DOTALL)
 
-    return {**os.environ, "PYTHONPATH": str(root)}
+
+def edit(path, change) -> None:
+    """Change a file of the copy; it must not stay the same."""
+    text = path.read_text()
+    assert change(text) != text
+    path.write_text(change(text))
+
+
+def with_mask(text: str, function: str, entry: str) -> str:
+    first = text.index("class MaskPattern")
+    end = text.index("\n}\n", text.index("MASKS: dict"))
+    return text[:first] + function + "\n\n" + text[first:end] + "\n" + entry.rstrip("\n") + text[end:]
+
+
+def command(*arguments: str) -> str:
+    return python("-m", "firth", *arguments)
+
+
+def python(*arguments: str) -> str:
+    """What Python prints with the copied package."""
+    environment = {**os.environ, "PYTHONPATH": str(Path.cwd())}
+    done = subprocess.run([sys.executable, *arguments], capture_output=True, encoding="utf-8", env=environment)
+    assert done.returncode == 0, done.stderr
+    return done.stdout
