@@ -116,6 +116,14 @@ def word_pairs() -> Iterator[tuple[str, str, float | None]]:
     return ((pair.left, pair.right, pair.score) for pair in records(World(), "word-similarity", LINES))
 
 
+def word_translations() -> list[tuple[str, str]]:
+    """Many words and their translations, often enough that each gets a vector."""
+    syllables = [consonant + vowel for consonant in "bdfklmnprst" for vowel in "aeiou"]
+    invented = [(f"{one}{two}", f"{two}{one}x") for one in syllables for two in syllables[:30]]
+    real = [("house", "maison"), ("dog", "chien"), ("dog", "chienne")]
+    return [(f"{left} !", f"{right} !") for left, right in (invented + real) * 6]
+
+
 def analogies() -> str:
     questions = islice(records(World(), "analogy", LINES), LINES)
     return lines([": words", *(" ".join(question.words) for question in questions)])
@@ -174,8 +182,8 @@ FILES: dict[str, Callable[[], str | bytes]] = {
     "theirs.de": source,
     "pairs.tsv": lambda: table([], translations()),
     "english-german.tsv": lambda: table(["left", "right"], translations()),
-    "eng.txt": lambda: lines([left for left, _ in translations()] + ["the house of the dog"] * 9),
-    "fra.txt": lambda: lines([right for _, right in translations()] + ["la maison du chien et de la chienne"] * 9),
+    "eng.txt": lambda: lines(left for left, _ in word_translations()),
+    "fra.txt": lambda: lines(right for _, right in word_translations()),
     # Penn Treebank's
     "ptb.train.txt.gz": lambda: gzip.compress(world_lines().encode()),
     "ptb.valid.txt": lambda: world_lines(1000),
@@ -203,7 +211,7 @@ OWN_FILES: dict[str, dict[str, Callable[[], str | bytes]]] = {
         **public("word-analogy", analogies),
         **public("word-categorization", categories),
         **public("trec-questions", lambda: lines(f"{label}:{label} {text}" for text, label in reviews())),
-        **public("tatoeba-eng-fra", lambda: table([], [("the house", "la maison"), ("the dog", "le chien")] * 9)),
+        **public("tatoeba-eng-fra", lambda: table([], word_translations())),
         "data/cranfield/cran.all.1400.gz": lambda: passages(stories()),
         "data/cranfield/cran.qry": lambda: passages(story.split(".")[0] for story in stories()[:20]),
         "data/cranfield/QRelsCorrectedforTRECeval": lambda: lines(f"{n} 0 {n} 1" for n in range(1, 21)),

@@ -20,16 +20,19 @@ import smaller
 
 import firth
 
+LATE = ("openTSNE", "numba.np.ufunc", "scipy.stats")  # imported inside functions, slowly
 STREAMS = 3
 MAX_REQUEST = 1 << 20  # bytes
 
 
 def serve(path: str) -> None:
     """Answer clients until this process is terminated."""
-    for module in pkgutil.walk_packages(firth.__path__, "firth."):
-        if not module.name.endswith("__main__"):
-            import_module(module.name)
+    modules = (module.name for module in pkgutil.walk_packages(firth.__path__, "firth."))
+    for name in (*modules, *LATE):
+        if not name.endswith("__main__"):
+            import_module(name)
     for owner, name, replacement in smaller.replacements():
+        assert hasattr(owner, name)
         setattr(owner, name, replacement)
     signal.signal(signal.SIGCHLD, lambda *_: _reap())
     with socket.socket(socket.AF_UNIX) as listener:

@@ -36,7 +36,7 @@ def _plain(line: str) -> str:
 
 def _numbers(line: str) -> int:
     """How many words of a line are numbers."""
-    return sum(NUMBER.fullmatch(word.strip("(),:;.")) is not None for word in line.split())
+    return sum(bool(NUMBER.fullmatch(word.strip("(),:;.")) or word == "n/a") for word in line.split())
 
 
 def _pattern(line: str) -> str:

@@ -7,13 +7,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
 
-from firth import api, presets
+from firth import presets
 from firth.config import schema
 from firth.datasets import builtin, python_docs, sources
+from firth.runs import run_folder
+from firth.runs.run_folder import TrainRequest
 
 STEPS, EPOCHS = 2, 1
 ROWS, TOKENS = 2, 256  # of a batch
@@ -26,7 +27,7 @@ def replacements() -> list[tuple[Any, str, Any]]:
     texts = python_docs.documents()
     return [
         (presets, "PRESETS", {name: _smallest(preset) for name, preset in presets.PRESETS.items()}),
-        (api, "_make_request", _with_little_training(api._make_request)),
+        (run_folder, "TrainRequest", _request_of_little_training),
         (python_docs, "documents", lambda: texts[:: len(texts) // TOPICS]),
         (sources, "WORLD_DOCUMENTS", STORIES),
         (builtin, "LAYERS", {name: _few(*layer) for name, layer in builtin.LAYERS.items()}),
@@ -39,8 +40,9 @@ def _smallest(preset: presets.Preset) -> presets.Preset:
     return replace(preset, sizes=dict.fromkeys(preset.sizes, smallest))
 
 
-def _with_little_training(make_request: Callable[..., Any]) -> Callable[..., Any]:
-    return lambda name, config, *others: make_request(name, _less_training(config), *others)
+def _request_of_little_training(*arguments: Any, **named: Any) -> TrainRequest:
+    request = TrainRequest(*arguments, **named)
+    return replace(request, config=_less_training(request.config))
 
 
 def _less_training(config: schema.System) -> schema.System:
@@ -50,6 +52,7 @@ def _less_training(config: schema.System) -> schema.System:
         return replace(config, train=train, batching=_small_batches(config.batching))
     if isinstance(config, (schema.WordEmbeddings, schema.FastTextClassifier, schema.AlignmentModel)):
         return replace(config, train=replace(config.train, epochs=EPOCHS))
+    assert isinstance(config, schema.NgramModel)
     return config
 
 
