@@ -29,32 +29,34 @@ SIGNALS = {  # beside SIGKILL: what arrives at an event
 CLOCK_JUMPS = (3600.0, -3600.0)  # seconds
 # Of a folder that a command makes, what holds times is not compared.
 VOLATILE = {"log.jsonl", "scores.json", "report.html", "ladder.json", "results", "state"}
-LADDER = "ladder --text {text} --rungs 2-gram,rnn-lm --budget '6 steps' --tokenizer byte --threads 1 --out {out}"
+LADDER = (
+    "ladder --text {text} --rungs 2-gram,rnn-lm --budget '6 steps' --tokenizer byte --threads 1 --quiet --out {out}"
+)
 COMMANDS = {  # name -> the commands that prepare its input, and the command that is killed
     "ladder": ((), LADDER),
-    "export, Hugging Face": (
+    "export to Hugging Face": (
         ("train gpt-2:tiny --text {text} --budget '2 steps' --threads 1 --out {folder}/gpt2",),
         "export {folder}/gpt2 --to huggingface --out {out}",
     ),
-    "export, ARPA": (
+    "export to ARPA": (
         ("train ngram-lm:tiny --text {text} --out {folder}/ngram",),
         "export {folder}/ngram --to arpa --out {out}",
     ),
-    "import, Hugging Face": (
+    "import from Hugging Face": (
         (
             "train gpt-2:tiny --text {text} --budget '2 steps' --threads 1 --out {folder}/gpt2",
             "export {folder}/gpt2 --to huggingface --out {folder}/hf",
         ),
         "import {folder}/hf --out {out}",
     ),
-    "import, ARPA": (
+    "import from ARPA": (
         (
             "train ngram-lm:tiny --text {text} --out {folder}/ngram",
             "export {folder}/ngram --to arpa --out {folder}/model.arpa",
         ),
         "import {folder}/model.arpa --out {out}",
     ),
-    "tokenizer train": ((), "tokenizer train {out} --text {text} --model bpe --vocab-size 60"),
+    "tokenizer training": ((), "tokenizer train {out} --text {text} --model bpe --vocab-size 60"),
 }
 
 

@@ -44,7 +44,8 @@ class Events(Quiet):
         """One event; before dying, what happens of it."""
         self.kinds.append(kind)
         if len(self.kinds) == self.kill_at:
-            begin()
+            if signal.SIGKILL in self.signals:
+                begin()
             for number in self.signals:
                 os.kill(os.getpid(), number)
             now = time.time
