@@ -1,34 +1,149 @@
-"""Kill training at random events, resume it, and compare the last bytes with an uninterrupted run."""
+"""Kill every preset and command at counted events, go on, and compare the last bytes with those of an undisturbed run.
+
+An event is a write, sync, rename or removal of a file, a training step or an evaluation, so that nothing here depends
+on how busy the machine is.
+"""
 
 from __future__ import annotations
 
 import random
+import shlex
+import shutil
+import signal
 import tempfile
-import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
+from itertools import cycle, islice
 from pathlib import Path
+from types import ModuleType
+from typing import Any
 
-from benchmarks.harness import ROOT, Options, Part, Row, import_file, make_row
+from benchmarks.harness import ROOT, Options, Part, Row, import_file, make_row, note
+
+KILLS, OTHERS = 25, 5  # of each preset and command
+SIGNALS = {  # beside SIGKILL: what arrives at an event
+    "SIGTERM": [signal.SIGTERM],
+    "SIGTERM twice": [signal.SIGTERM, signal.SIGTERM],
+    "SIGINT": [signal.SIGINT],
+    "SIGINT twice": [signal.SIGINT, signal.SIGINT],
+}
+CLOCK_JUMPS = (3600.0, -3600.0)  # seconds
+# Of a folder that a command makes, what holds times is not compared.
+VOLATILE = {"log.jsonl", "scores.json", "report.html", "ladder.json", "results", "state"}
+LADDER = (
+    "ladder --text {text} --rungs 2-gram,rnn-lm --budget '6 steps' --tokenizer byte --threads 1 --quiet --out {out}"
+)
+COMMANDS = {  # name -> the commands that prepare its input, and the command that is killed
+    "ladder": ((), LADDER),
+    "export to Hugging Face": (
+        ("train gpt-2:tiny --text {text} --budget '2 steps' --threads 1 --out {folder}/gpt2",),
+        "export {folder}/gpt2 --to huggingface --out {out}",
+    ),
+    "export to ARPA": (
+        ("train ngram-lm:tiny --text {text} --out {folder}/ngram",),
+        "export {folder}/ngram --to arpa --out {out}",
+    ),
+    "import from Hugging Face": (
+        (
+            "train gpt-2:tiny --text {text} --budget '2 steps' --threads 1 --out {folder}/gpt2",
+            "export {folder}/gpt2 --to huggingface --out {folder}/hf",
+        ),
+        "import {folder}/hf --out {out}",
+    ),
+    "import from ARPA": (
+        (
+            "train ngram-lm:tiny --text {text} --out {folder}/ngram",
+            "export {folder}/ngram --to arpa --out {folder}/model.arpa",
+        ),
+        "import {folder}/model.arpa --out {out}",
+    ),
+    "tokenizer training": ((), "tokenizer train {out} --text {text} --model bpe --vocab-size 60"),
+}
 
 
-def kill(precision: str, wanted: int, rng: random.Random, folder: Path) -> tuple[int, int]:
-    """How many runs were killed, and how many of them ended like the uninterrupted one."""
+def campaign(harness: Any, name: str, kills: int, rng: random.Random) -> Row:
+    """Kill, with a warm and with a cold cache, and disturb otherwise; how many ended with the same bytes."""
+    harness.start()
+    ends = list(_killed(harness, kills, rng)) + list(_disturbed(harness, max(1, kills * OTHERS // KILLS), rng))
+    return make_row(name, sum(ends), len(ends), "runs", 1.0, quality=True)
+
+
+def _killed(harness: Any, kills: int, rng: random.Random) -> Iterator[bool]:
+    for number in range(kills):
+        event = rng.randint(1, len(harness.kinds))
+        cold = {"cache": str(harness.folder / f"cache-{number}")} if number % 2 else {}
+        yield _same(harness, f"killed-{number}", event, signal.SIGKILL, cold)
+
+
+def _disturbed(harness: Any, count: int, rng: random.Random) -> Iterator[bool]:
+    tasks = [{"signals": list(map(int, numbers))} for numbers in SIGNALS.values()]
+    tasks.insert(2, {"signals": [], "clock_jump": rng.choice(CLOCK_JUMPS)})
+    for number, task in enumerate(islice(cycle(tasks), count)):
+        yield _same(harness, f"disturbed-{number}", rng.randint(1, len(harness.kinds)), None, task)
+
+
+def _same(harness: Any, run: str, event: int, expected: int | None, task: Mapping[str, Any]) -> bool:
+    """Whether a run that is disturbed at an event, and started again, ends like the undisturbed one."""
+    kind = f"event {event} ({harness.kinds[event - 1]}) of {len(harness.kinds)}, {dict(task)}"
+    status = harness.run(run, kill_at=event, **task)
+    if expected is not None and status != expected:
+        note(f"{harness.folder.name}: {kind}: not killed, ended with status {status}")
+        return False
+    again = {key: value for key, value in task.items() if key == "cache"}
+    is_same = harness.run(run, **again) == 0 and harness.outcome(run) == harness.expected
+    if not is_same:
+        note(f"{harness.folder.name}: {kind}: another end")
+    for path in (harness.folder / run, Path(str(task.get("cache", "")))):
+        if path.is_dir() and path != Path():
+            shutil.rmtree(path)
+    return is_same
+
+
+def command_harness(crash: ModuleType) -> type:
+    """The harness for commands."""
+
+    class CommandHarness(crash.Harness):
+        def __init__(self, folder: Path, name: str) -> None:
+            super().__init__(folder, "lstm-lm:tiny")
+            self.preparation, self.command = COMMANDS[name]
+
+        def start(self) -> None:
+            for number, line in enumerate(self.preparation):
+                assert self.run(f"prepare-{number}", command=self.words(line, "")) == 0
+            super().start()
+
+        def run(self, name: str, **task: Any) -> int:
+            out = str(self.folder / name)
+            return super().run(name, **{"command": self.words(self.command, out), **task})
+
+        def words(self, line: str, out: str) -> list[str]:
+            return [word.format(text=self.text, folder=self.folder, out=out) for word in shlex.split(line)]
+
+        def outcome(self, name: str) -> dict[str, bytes]:
+            path = self.folder / name
+            files = sorted(path.rglob("*")) if path.is_dir() else [path]
+            kept = (each for each in files if each.is_file() and not VOLATILE & {*each.relative_to(path).parts})
+            return {str(each.relative_to(path)): each.read_bytes() for each in kept if not each.name.startswith(".")}
+
+    return CommandHarness
+
+
+def _run(options: Options, kind: type, names: list[str]) -> Iterator[Row]:
+    rng = random.Random(20261119)
+    for name in names:
+        with tempfile.TemporaryDirectory() as folder, kind(Path(folder, name), name) as harness:
+            yield campaign(harness, name, options.choose(2, KILLS), rng)
+
+
+def presets(options: Options) -> Iterator[Row]:
+    """The smallest size of every preset: runs with the same bytes at the end, of those disturbed."""
     crash = import_file(ROOT / "tests" / "training" / "test_crash.py")
-    with crash.Harness(folder, "lstm-lm:tiny", {**crash.SMALL, "train.precision": precision}) as harness:
-        harness.start()
-        events = [rng.randint(1, len(harness.kinds)) for _ in range(wanted)]
-        ends = [harness.killed_then_resumed(f"random-{n}", event) for n, event in enumerate(events)]
-        return len(ends), sum(end == harness.expected for end in ends)
+    yield from _run(options, crash.Harness, crash.SIZES)
 
 
-def resume(options: Options) -> Iterator[Row]:
-    """Byte-identical runs after a kill, of those killed."""
-    rng = random.Random(time.time_ns())
-    for precision in ("float32", "bf16"):
-        with tempfile.TemporaryDirectory() as folder:
-            killed, identical = kill(precision, options.choose(20, 100), rng, Path(folder))
-        name = f"runs byte-identical after a kill, {precision}: killed"
-        yield make_row(name, identical, killed, "runs", 1.0, quality=True)
+def commands(options: Options) -> Iterator[Row]:
+    """Commands that write files, the ladder among them."""
+    crash = import_file(ROOT / "tests" / "training" / "test_crash.py")
+    yield from _run(options, command_harness(crash), list(COMMANDS))
 
 
-PARTS: dict[str, Part] = {"resume": resume}
+PARTS: dict[str, Part] = {"presets": presets, "commands": commands}

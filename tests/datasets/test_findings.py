@@ -147,3 +147,22 @@ def test_what_is_read_whole_is_no_pipe(read, tmp_path):
     for name in ("pipe", "zero"):
         with pytest.raises(FirthError, match="a device or a pipe, not a file; put its content into a file first"):
             read(tmp_path / name)
+
+
+def test_a_file_that_vanishes_or_grows_while_it_is_read(tmp_path):
+    path = tmp_path / "file"
+    path.write_bytes(b"a line\n" * 500_000)
+    source = open_source((str(path),), Text(), tmp_path)
+    documents = iter(source)
+    next(documents)
+    with path.open("ab") as file:
+        file.write(b"more\n" * 10)
+    assert sum(1 for _ in documents) == 500_009
+    documents = iter(source)
+    next(documents)
+    path.unlink()
+    assert sum(1 for _ in documents) == 500_009  # the open file stays
+    for read in (lambda: next(iter(source)), source.fingerprint):
+        with pytest.raises(FirthError, match="cannot be read") as error:
+            read()
+        line(error)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import shutil
 import struct
 
@@ -37,7 +38,6 @@ def trained(request, tmp_path_factory):
 
 @pytest.mark.parametrize("number", [np.nan, np.inf])
 def test_a_number_that_is_none_is_refused_with_its_tensor(trained, tmp_path, number):
-    import json
 
     run, name = shutil.copytree(trained[0], tmp_path / "run"), trained[1]
     assert firth.load(run)
@@ -52,3 +52,14 @@ def test_a_number_that_is_none_is_refused_with_its_tensor(trained, tmp_path, num
     path.write_bytes(data)
     with pytest.raises(FirthError, match=f"NaN or infinite, in {found}"):
         firth.load(run)
+
+
+@pytest.mark.parametrize("content", ["[" * 100_000, '{"config": [1]}', '{"config": {"kind": 3}}', "null"])
+def test_vectors_of_a_damaged_run_are_refused(tmp_path, content):
+    (tmp_path / "config.json").write_text(content)
+    with pytest.raises(FirthError, match="damaged"):
+        firth.load_vectors(tmp_path)
+    (tmp_path / "config.json").write_text('{"config": {"kind": "word-embeddings"}}')
+    (tmp_path / "model.safetensors").symlink_to("/dev/zero")
+    with pytest.raises(FirthError, match="a link"):
+        firth.load_vectors(tmp_path)

@@ -1,8 +1,9 @@
 """Runs and kills training processes: forks one per task, so that torch is imported only once.
 
-Reads tasks as JSON lines, answers each with how the process ended. What a process does is counted, never timed: each
-write, sync, rename and removal of a file, each step and each evaluation is an event. `kill_at` is the number of the
-event at which the process kills itself: before it or, of a write, in the middle of it.
+Reads tasks as JSON lines, answers each with how the process ended. A task trains a preset or runs a command. What a
+process does is counted, never timed: each write, sync, rename and removal of a file, each step and each evaluation is
+an event. `kill_at` is the number of the event at which the process kills itself: before it or, of a write, in the
+middle of it. It may send itself other `signals` there instead, or the clock may jump by so many seconds.
 """
 
 from __future__ import annotations
@@ -11,6 +12,7 @@ import json
 import os
 import signal
 import sys
+import time
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -18,6 +20,7 @@ from typing import Any
 import torch  # noqa: F401 - imported before the fork, used after it
 
 import firth
+import firth.cli.main
 import firth.families.neural
 import firth.training.loop
 from firth.datasets import builtin
@@ -32,8 +35,8 @@ for counts in (builtin.DOCUMENTS, builtin.IMAGES):  # a small world: 120 documen
 class Events(Quiet):
     """Counts events, and dies at the one that is due."""
 
-    def __init__(self, kill_at: int) -> None:
-        self.kill_at = kill_at
+    def __init__(self, kill_at: int, signals: list[int], clock_jump: float) -> None:
+        self.kill_at, self.signals, self.clock_jump = kill_at, signals, clock_jump
         self.kinds: list[str] = []  # of the events so far
         self.saved: dict[str, int] = {}  # step of each checkpoint -> the number of events when it was finished
 
@@ -41,8 +44,12 @@ class Events(Quiet):
         """One event; before dying, what happens of it."""
         self.kinds.append(kind)
         if len(self.kinds) == self.kill_at:
-            begin()
-            os.kill(os.getpid(), signal.SIGKILL)
+            if signal.SIGKILL in self.signals:
+                begin()
+            for number in self.signals:
+                os.kill(os.getpid(), number)
+            now = time.time
+            time.time = lambda: now() + self.clock_jump
 
     def step(self, entry: Any) -> None:
         self.count("step")
@@ -77,13 +84,27 @@ class Events(Quiet):
 
 
 def child(task: dict[str, Any]) -> None:
-    """Train, or continue training; write the events."""
-    events = Events(task.get("kill_at", 0))
+    """Train, or continue training, or run a command; write the events."""
+    os.environ["FIRTH_CACHE"] = task.get("cache", os.environ["FIRTH_CACHE"])
+    events = Events(task.get("kill_at", 0), task.get("signals", [signal.SIGKILL]), task.get("clock_jump", 0.0))
     events.watch()
     options = {"text": task["text"]} if task.get("text") else {}
-    firth.train(task["preset"], out=task["out"], settings=task["settings"], progress=events, **options)
+    if "command" in task:
+        run_command(task["command"])
+    else:
+        firth.train(task["preset"], out=task["out"], settings=task["settings"], progress=events, **options)
     found = {"kinds": events.kinds, "saved": events.saved}
     Path(task["out"]).with_suffix(".events").write_text(json.dumps(found))
+
+
+def run_command(arguments: list[str]) -> None:
+    """Run a command of firth, which must succeed."""
+    sys.argv, sys.stdout = ["firth", *arguments], sys.stderr  # standard output is for the answers
+    try:
+        firth.cli.main.run()
+    except SystemExit as end:
+        if end.code:
+            raise RuntimeError(f"exit code {end.code}") from None
 
 
 def run(task: dict[str, Any]) -> int:

@@ -80,16 +80,20 @@ class Harness:
             self.settings["objective.teacher"] = str(self.folder / "teacher")
         assert self.run("first") == 0
         assert self.run("whole") == 0
-        self.expected = outcome(self.folder / "whole")
+        self.expected = self.outcome("whole")
         found = json.loads((self.folder / "whole.events").read_text())
         self.kinds: list[str] = found["kinds"]
         self.saved = {int(step): number for step, number in found["saved"].items()}
 
-    def killed_then_resumed(self, name: str, kill_at: int) -> dict[str, bytes]:
+    def killed_then_resumed(self, name: str, kill_at: int, **task: object) -> dict[str, bytes]:
         """What a run leaves behind that is killed at an event, and then continued to its end."""
-        status = self.run(name, kill_at=kill_at)
+        status = self.run(name, kill_at=kill_at, **task)
         assert status == signal.SIGKILL, f"not killed at event {kill_at} of {len(self.kinds)}: {status}"
-        assert self.run(name) == 0
+        assert self.run(name, **task) == 0
+        return self.outcome(name)
+
+    def outcome(self, name: str) -> dict[str, bytes]:
+        """The bytes of a run that must not depend on interruptions."""
         return outcome(self.folder / name)
 
 

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
+from typing import TypedDict
 
 from firth.arguments import as_path
 from firth.config.migrations import KINDS
@@ -12,8 +12,22 @@ from firth.embeddings.fasttext_model import Classifier
 from firth.embeddings.formats import safetensors_store
 from firth.embeddings.word_vectors import WordVectors
 from firth.errors import FirthError
+from firth.runs import json_files
+from firth.runs.gate import Gate
 
 _GIVE = "give a file of word vectors, a run of word vectors, or a folder for TensorBoard's projector"
+
+
+class _Config(TypedDict):
+    """What is needed of a run's configuration."""
+
+    kind: str
+
+
+class _Record(TypedDict):
+    """What is needed of config.json."""
+
+    config: _Config
 
 
 def load_vectors(path: str | Path) -> WordVectors:
@@ -28,15 +42,12 @@ def load_vectors(path: str | Path) -> WordVectors:
 
 def _of_run(path: Path) -> WordVectors:
     """Read without the run's tokenizer, which may take longer to load than the vectors take to use."""
-    config, weights = path / "config.json", path / "model.safetensors"
-    try:
-        values = json.loads(config.read_bytes())["config"]
-        kind = KINDS[""].get(values["kind"], values["kind"])
-    except (OSError, ValueError, TypeError, KeyError) as error:
-        raise FirthError(f"damaged ({error})", where=config, do="restore it, or train again") from None
+    gate, weights = Gate(path), path / "model.safetensors"
+    values = json_files.read(gate, "config.json", _Record, "restore it, or train again")["config"]
+    kind = KINDS[""].get(values["kind"], values["kind"])
     if kind not in ("word-embeddings", "fasttext-classifier"):
         raise FirthError(f"a run of another kind ({kind}), which has no word vectors", where=path, do=_GIVE)
-    if not weights.is_file():
+    if not gate.exists(weights.name):
         raise FirthError("this run has no vectors yet", where=path, do="let firth train finish")
     if kind == "fasttext-classifier":
         return Classifier.read(weights)[0].vectors()
