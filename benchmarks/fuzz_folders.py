@@ -119,6 +119,7 @@ def ladders(folder: Path) -> Target:
         ladder = LadderFolder(path)
         from_dict(Settings, ladder.read()["settings"])
         for rung in ("1-gram", "3-gram"):
+            ladder.read_result(rung, {})
             summary(rung_folder(path, rung))
 
     return _target(good, use)

@@ -1,4 +1,4 @@
-"""CONTRIBUTING's examples, followed word for word on a copy of the package: a preset, an attention pattern, a format."""
+"""CONTRIBUTING's examples, word for word, on a copy of the package: a preset, an attention pattern, a format."""
 
 import os
 import re
@@ -28,7 +28,8 @@ def package(tmp_path, monkeypatch):
 def test_new_presets_are_planned_and_listed(package):
     wide, untied, entry = blocks("## Add a preset", "## Add a setting")
     edit(package / "presets" / "recurrent.py", lambda text: re.sub(r"_PLAIN = .*\n", wide, text) + untied)
-    edit(package / "presets" / "__init__.py", lambda text: text.replace('    "transformer-lm": Preset(', entry + '    "transformer-lm": Preset(', 1))  # fmt: skip
+    following = '    "transformer-lm": Preset('
+    edit(package / "presets" / "__init__.py", lambda text: text.replace(following, entry + following, 1))
     assert "parameters" in command("train", "lstm-lm:wide", "--text", "corpus.txt", "--plan")
     shown = command("presets")
     assert "wide" in shown and "lstm-lm-untied" in shown
@@ -59,14 +60,15 @@ def test_a_new_format_is_checked(package):
     (package / "datasets" / "readers" / "riddles.py").write_text(module)
     entry, imported = '"riddles": Riddles()', "from firth.datasets.readers.series import"
     assert f"`{entry}`" in PAGE
-    edit(
-        package / "datasets" / "readers" / "__init__.py",
-        lambda text: text.replace(imported, f"from firth.datasets.readers.riddles import Riddles\n{imported}", 1).replace(
-            '    "tsv": Table(),\n', f'    "tsv": Table(),\n    {entry},\n', 1
-        ),
-    )
+    changes = {
+        imported: f"from firth.datasets.readers.riddles import Riddles\n{imported}",
+        '    "tsv": Table(),\n': f'    "tsv": Table(),\n    {entry},\n',
+    }
+    for old, new in changes.items():
+        edit(package / "datasets" / "readers" / "__init__.py", lambda text, old=old, new=new: text.replace(old, new, 1))
     Path("my.riddles").write_text("What has keys? => A piano.\nWhat has a neck? => A bottle.\n")
-    assert "2 records for translation, format riddles" in command("data", "check", "my.riddles", "--task", "translation")
+    checked = command("data", "check", "my.riddles", "--task", "translation")
+    assert "2 records for translation, format riddles" in checked
 
 
 def blocks(begin: str, end: str) -> list[str]:

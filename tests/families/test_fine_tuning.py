@@ -141,7 +141,7 @@ def test_a_classifier_is_initialised_from_a_pre_trained_run(folder, preset):
     options = {
         "init_from": pretrained.run.path,
         "budget": "1 steps",
-        "lr": 1e-9,
+        "learning_rate": 1e-9,
         "settings": {"train.checkpoint_every": 1000},
     }
     model = firth.train("bert-classifier:base", text=rows, out=folder / f"from-{kind}", **options)

@@ -45,7 +45,7 @@ def trained(out, preset="skipgram:tiny", text=None, **more):
 
 @pytest.mark.parametrize("preset", PRESETS)
 def test_every_preset_learns_which_words_are_similar(preset, tmp_path):
-    kind = {} if preset in ("ppmi", "lsa", "hellinger") else {"epochs": 60, "lr": 0.1}
+    kind = {} if preset in ("ppmi", "lsa", "hellinger") else {"epochs": 60, "learning_rate": 0.1}
     sampled = {"method.subsample": 0.0} if preset in ("skipgram", "cbow", "fasttext", "items") else {}
     width = {"method.width": 4} if preset in ("ppmi", "lsa", "hellinger") else {}
     model = trained(tmp_path / "run", f"{preset}:tiny", settings={**sampled, **width}, **kind)

@@ -340,7 +340,8 @@ def test_training_goes_on_from_an_imported_model(gpt2, tmp_path):
     api.import_model(gpt2, out=tmp_path / "run")
     first = firth.load(tmp_path / "run").perplexity(TEXT)
     settings = {"train.threads": 1, "batching.batch_size": 4, "train.evaluate_every": 15}
-    common = {"text": TEXT, "init_from": str(tmp_path / "run"), "budget": "15 steps", "lr": 0.02, "settings": settings}
+    common = {"text": TEXT, "init_from": str(tmp_path / "run"), "budget": "15 steps", "settings": settings}
+    common["learning_rate"] = 0.02
     as_run = firth.train(str(tmp_path / "run"), out=tmp_path / "more", **common)
     assert as_run.tokenizer.hash == Run(tmp_path / "run").tokenizer("text").hash
     assert as_run.perplexity(TEXT) < first
@@ -415,3 +416,13 @@ def test_bad_exports_are_refused(gpt2, tmp_path):
         assert message in str(error.value)
     with pytest.raises(FirthError, match="this path is in use"):
         api.export_model(tmp_path / "run", to="huggingface", out=gpt2)
+
+
+def test_more_layers_than_tensors_are_refused_before_they_are_described(bert):
+    change(bert, num_hidden_layers=2**15 - 1)
+    refused(bert, "32,767 layers")
+
+
+def test_a_class_that_is_no_name_is_refused(bert):
+    change(bert, architectures=[None])
+    refused(bert, "None")

@@ -1,4 +1,4 @@
-"""`firth` on the PATH of the pages' shells: hands its arguments and streams to the server. It imports little, to be quick."""
+"""`firth` on the PATH of the pages' shells: hands its arguments and streams to the server. It imports little."""
 
 import json
 import os

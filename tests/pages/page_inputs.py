@@ -68,7 +68,8 @@ def target() -> str:
 
 def altered() -> str:
     """Translations with a word left out in some lines."""
-    return lines(re.sub(r" ta\b", "", right, count=1) if n % 3 else right for n, (_, right) in enumerate(translations()))
+    targets = (right for _, right in translations())
+    return lines(re.sub(r" ta\b", "", text, count=1) if n % 3 else text for n, text in enumerate(targets))
 
 
 def table(header: list[str], rows: Iterable[Iterable[str]], separator: str = "\t") -> str:
@@ -252,7 +253,9 @@ COMMANDS_BEFORE: dict[str, list[str]] = {
     "vectors-files.md": ["firth train skipgram --text python-docs --quiet --out runs/words"],
 }  # fmt: skip
 # What a page writes in capitals for the reader to fill in.
-FILLED_IN = {"results.md": {"PRESET": "transformer-lm", "RECIPE": "recipes/multi30k-bahdanau.toml", "LR": "1e-4", "N": "1"}}
+FILLED_IN = {
+    "results.md": {"PRESET": "transformer-lm", "RECIPE": "recipes/multi30k-bahdanau.toml", "LR": "1e-4", "N": "1"}
+}
 
 
 def prepare(page: Path, shell: Shell) -> None:

@@ -59,6 +59,7 @@ def load_pretrained(path: Path) -> PretrainedModel:
     family = _model_family(folder)
     theirs = _own_tensors(family, folder, modules)
     base = family.read_config(folder.config, frozenset(theirs))
+    _require_depth(base, theirs, folder)
     config = sentence_encoder(base, modules, family) if modules else base
     labels = read_labels(folder.config) if isinstance(config.head, schema.ClassificationHead) else ()
     reads_text = not isinstance(config.tokenizer, schema.NoTokenizer)
@@ -117,7 +118,7 @@ def _model_family(folder: Folder) -> ModelFamily:
 def _require_architecture(family: ModelFamily, fields: Fields, names: Iterable[str]) -> None:
     """Refuse the heads that firth does not have, by the name of their class."""
     listed = fields.get("architectures", [])
-    name = listed[0] if isinstance(listed, list) and listed else ""
+    name = str(listed[0]) if isinstance(listed, list) and listed else ""
     if name and name not in family.architectures:
         what = f"firth does not support {name}; it reads {', '.join(family.architectures)}"
         raise FirthError(what, where=fields.where, do=f"without its head: save it as {family.title}'s base model")
@@ -125,6 +126,18 @@ def _require_architecture(family: ModelFamily, fields: Fields, names: Iterable[s
     if is_base and family.generates and not fields.boolean("tie_word_embeddings", True):
         what = f"{name} without an output layer, and tie_word_embeddings = false"
         raise FirthError(what, where=fields.where, do=f"save it as {family.architectures[0]}")
+
+
+_FEW_LAYERS = 100  # are quickly described, and found missing one by one
+
+
+def _require_depth(config: schema.Neural, tensors: Mapping[str, Tensor], folder: Folder) -> None:
+    """Refuse more layers than there are tensors, before so many are described."""
+    stacks = [getattr(config.backbone, side, config.backbone) for side in ("encoder", "decoder")]
+    depth = max(getattr(stack, "depth", 0) for stack in stacks)
+    if depth > max(_FEW_LAYERS, len(tensors)):
+        what = f"config.json has {depth:,} layers, and the weights {len(tensors):,} tensors"
+        raise FirthError(what, where=folder.path, do="download the folder again")
 
 
 # --- tensors ------------------------------------------------------------------------------------------------------
