@@ -14,6 +14,7 @@ AREAS = (  # one module each
     "ladder",
     "startup",
     "memory",
+    "attacks",
     "kills",
     "fuzz",
 )

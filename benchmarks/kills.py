@@ -6,12 +6,13 @@ on how busy the machine is.
 
 from __future__ import annotations
 
+import errno
 import random
 import shlex
 import shutil
 import signal
 import tempfile
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from types import ModuleType
 from typing import Any
@@ -26,6 +27,8 @@ SIGNALS = {  # beside SIGKILL: what arrives at an event
     "SIGINT twice": [signal.SIGINT, signal.SIGINT],
 }
 CLOCK_JUMPS = (3600.0, -3600.0)  # seconds
+FILE_EVENTS = ("write", "sync", "rename")
+FULL_DISKS = 6  # of each preset
 # Of a folder that a command makes, what holds times is not compared.
 VOLATILE = {"log.jsonl", "scores.json", "report.html", "ladder.json", "results", "state"}
 LADDER = (
@@ -80,6 +83,15 @@ def _disturbed(harness: Any, count: int, rng: random.Random) -> Iterator[bool]:
         yield _same(harness, f"disturbed-{number}", rng.randint(1, len(harness.kinds)), None, task)
 
 
+def fill_disk(harness: Any, name: str, times: int, rng: random.Random) -> Row:
+    """Let the disk be full at an operation on a file, then free; how many runs ended with the same bytes."""
+    harness.start()
+    events = [number for number, kind in enumerate(harness.kinds, 1) if kind in FILE_EVENTS]
+    task = {"signals": [], "fault": errno.ENOSPC}
+    ends = [_same(harness, f"full-{number}", rng.choice(events), None, task) for number in range(times)]
+    return make_row(name, sum(ends), len(ends), "runs", 1.0, quality=True)
+
+
 def _same(harness: Any, run: str, event: int, expected: int | None, task: Mapping[str, Any]) -> bool:
     """Whether a run that is disturbed at an event, and started again, ends like the undisturbed one."""
     kind = f"event {event} ({harness.kinds[event - 1]}) of {len(harness.kinds)}, {dict(task)}"
@@ -126,23 +138,29 @@ def command_harness(crash: ModuleType) -> type:
     return CommandHarness
 
 
-def _run(options: Options, kind: type, names: list[str]) -> Iterator[Row]:
+def _run(try_it: Callable[..., Row], kind: type, names: Sequence[str], times: int) -> Iterator[Row]:
     rng = random.Random(20261119)
     for name in names:
         with tempfile.TemporaryDirectory() as folder, kind(Path(folder, name), name) as harness:
-            yield campaign(harness, name, options.choose(2, KILLS), rng)
+            yield try_it(harness, name, times, rng)
 
 
 def presets(options: Options) -> Iterator[Row]:
     """The smallest size of every preset: runs with the same bytes at the end, of those disturbed."""
     crash = import_file(ROOT / "tests" / "training" / "test_crash.py")
-    yield from _run(options, crash.Harness, crash.SIZES)
+    yield from _run(campaign, crash.Harness, crash.SIZES, options.choose(2, KILLS))
+
+
+def full_disk(options: Options) -> Iterator[Row]:
+    """The same when the disk is full at some operation, and free when the command is given again."""
+    crash = import_file(ROOT / "tests" / "training" / "test_crash.py")
+    yield from _run(fill_disk, crash.Harness, crash.SIZES, options.choose(1, FULL_DISKS))
 
 
 def commands(options: Options) -> Iterator[Row]:
     """Commands that write files, the ladder among them."""
     crash = import_file(ROOT / "tests" / "training" / "test_crash.py")
-    yield from _run(options, command_harness(crash), list(COMMANDS))
+    yield from _run(campaign, command_harness(crash), list(COMMANDS), options.choose(2, KILLS))
 
 
-PARTS: dict[str, Part] = {"presets": presets, "commands": commands}
+PARTS: dict[str, Part] = {"presets": presets, "commands": commands, "full-disk": full_disk}

@@ -3,7 +3,8 @@
 Reads tasks as JSON lines, answers each with how the process ended. A task trains a preset or runs a command. What a
 process does is counted, never timed: each write, sync, rename and removal of a file, each step and each evaluation is
 an event. `kill_at` is the number of the event at which the process kills itself: before it or, of a write, in the
-middle of it. It may send itself other `signals` there instead, or the clock may jump by so many seconds.
+middle of it. It may send itself other `signals` there instead, the clock may jump by so many seconds, or the operation
+may fail with the number of an error (`fault`), as on a full disk.
 """
 
 from __future__ import annotations
@@ -35,8 +36,9 @@ for counts in (builtin.DOCUMENTS, builtin.IMAGES):  # a small world: 120 documen
 class Events(Quiet):
     """Counts events, and dies at the one that is due."""
 
-    def __init__(self, kill_at: int, signals: list[int], clock_jump: float) -> None:
-        self.kill_at, self.signals, self.clock_jump = kill_at, signals, clock_jump
+    def __init__(self, kill_at: int = 0, signals: tuple[int, ...] = (signal.SIGKILL,), clock_jump: float = 0.0,
+                 fault: int = 0) -> None:  # fmt: skip
+        self.kill_at, self.signals, self.clock_jump, self.fault = kill_at, signals, clock_jump, fault
         self.kinds: list[str] = []  # of the events so far
         self.saved: dict[str, int] = {}  # step of each checkpoint -> the number of events when it was finished
 
@@ -50,6 +52,8 @@ class Events(Quiet):
                 os.kill(os.getpid(), number)
             now = time.time
             time.time = lambda: now() + self.clock_jump
+            if self.fault:
+                raise OSError(self.fault, os.strerror(self.fault))
 
     def step(self, entry: Any) -> None:
         self.count("step")
@@ -86,7 +90,8 @@ class Events(Quiet):
 def child(task: dict[str, Any]) -> None:
     """Train, or continue training, or run a command; write the events."""
     os.environ["FIRTH_CACHE"] = task.get("cache", os.environ["FIRTH_CACHE"])
-    events = Events(task.get("kill_at", 0), task.get("signals", [signal.SIGKILL]), task.get("clock_jump", 0.0))
+    names = ("kill_at", "signals", "clock_jump", "fault")
+    events = Events(**{name: task[name] for name in names if name in task})
     events.watch()
     options = {"text": task["text"]} if task.get("text") else {}
     if "command" in task:

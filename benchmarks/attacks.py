@@ -1,0 +1,41 @@
+"""The attacks that firth was built against, each a test: how many were tried, and how many held."""
+
+from __future__ import annotations
+
+import os
+import re
+import subprocess
+import sys
+from collections.abc import Iterator
+
+from benchmarks.harness import ROOT, Options, Part, Row, make_row, note
+
+ATTACKS = {  # what is attacked -> the tests that do it
+    "received run and ladder folders: links, devices, damage": "tests/runs/test_attack.py",
+    "names and handles of files in a folder": "tests/runs/test_gate.py",
+    "checkpoints elsewhere, read-only folders, scores of several processes": "tests/runs/test_run_files.py",
+    "weights that are NaN or infinite": "tests/runs/test_finite_weights.py",
+    "damaged token caches": "tests/datasets/test_token_cache.py",
+    "leakage between splits, repeated texts, random labels": "tests/datasets/test_leakage.py",
+    "bits per byte of text that a tokenizer loses": "tests/metrics/test_edit_code.py",
+    "runs killed at every event of a checkpoint": "tests/training/test_crash.py",
+    "models that transformers and sentence-transformers wrote": "tests/parity/test_huggingface_heads.py",
+    "damaged and hostile files of every reader": "tests/datasets/test_findings.py",
+    "damaged tokenizers and endless patterns": "tests/tokenizers/test_damaged_tokenizers.py",
+}
+
+
+def tests(options: Options) -> Iterator[Row]:
+    """Tests that passed, of those tried."""
+    for name, path in ATTACKS.items():
+        command = [sys.executable, "-m", "pytest", "--tb=line", "-p", "no:cacheprovider", path]
+        environment = {key: value for key, value in os.environ.items() if key != "FIRTH_CACHE"}
+        done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, env=environment)
+        counts = {what: int(number) for number, what in re.findall(r"(\d+) (passed|failed|errors?)\b", done.stdout)}
+        tried, held = sum(counts.values()), counts.get("passed", 0)
+        if held < tried or done.returncode:
+            note(done.stdout.strip()[-500:])
+        yield make_row(f"{name}: tried", held, max(tried, 1), "attacks", 1.0, quality=True)
+
+
+PARTS: dict[str, Part] = {"tests": tests}
