@@ -9,7 +9,7 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, fields, replace
-from typing import TYPE_CHECKING, Any, Generic, NamedTuple, Protocol
+from typing import TYPE_CHECKING, Any, Generic, NamedTuple, Protocol, Union
 
 if TYPE_CHECKING:
     import numpy as np
@@ -54,6 +54,7 @@ class Tokens(Generic[Array]):
     global_attention: Array | None = None
     rank: Array | None = None  # from 0: in the factorisation order of a permutation LM (XLNet)
     characters: Array | None = None  # (batch, time, characters): of out-of-vocabulary words
+    word_of: Array | None = None  # number of each token's word in its sentence; -1 = special token or padding
 
     @property
     def batch_size(self) -> int:
@@ -63,6 +64,29 @@ class Tokens(Generic[Array]):
     @property
     def count(self) -> int:
         """The number of tokens without padding."""
+        return int(self.mask.sum())
+
+
+@dataclass(frozen=True)
+class Words(Generic[Array]):
+    """A batch of sentences as words, right-padded; each array is (batch, words)."""
+
+    ids: Array
+    mask: Array  # True = word, False = padding
+    # (batch, words, bytes): the bytes of every word, as `tokenizers/characters.py` codes them; as many as the longest
+    characters: Array | None = None
+    shape: Array | None = None  # casing class
+    # words of the batch that are spelled alike have one number, so that a network computes the characters of each once
+    spelling: Array | None = None
+
+    @property
+    def batch_size(self) -> int:
+        """The number of sentences."""
+        return len(self.ids)
+
+    @property
+    def count(self) -> int:
+        """The number of words without padding."""
         return int(self.mask.sum())
 
 
@@ -83,6 +107,9 @@ class Pixels(Generic[Array]):
         return self.batch_size
 
 
+Stream = Union[Tokens[Array], Words[Array], Pixels[Array]]  # noqa: UP007 (generic: evaluated at run time)
+
+
 @dataclass(frozen=True)
 class Target(Generic[Array]):
     """What is predicted, with weights that are known before the forward pass; so are the counts of the loss."""
@@ -96,7 +123,7 @@ class Target(Generic[Array]):
 class Batch(Generic[Array]):
     """Input streams by name, targets by name, and the position in the data."""
 
-    streams: Mapping[str, Tokens[Array] | Pixels[Array]]
+    streams: Mapping[str, Stream[Array]]
     targets: Mapping[str, Target[Array]]
     cursor: Cursor = Cursor()
     reset_state: bool = True  # False: sequence i continues sequence i of the previous batch (truncated BPTT)
@@ -105,6 +132,12 @@ class Batch(Generic[Array]):
         """The stream of this name, which is of tokens."""
         stream = self.streams[name]
         assert isinstance(stream, Tokens)
+        return stream
+
+    def words(self, name: str) -> Words[Array]:
+        """The stream of this name, which is of words."""
+        stream = self.streams[name]
+        assert isinstance(stream, Words)
         return stream
 
     def map(self, function: Callable[[Array], NewArray]) -> Batch[NewArray]:
@@ -134,7 +167,7 @@ class Batch(Generic[Array]):
 
     @property
     def token_count(self) -> int:
-        """The number of tokens without padding, or of images."""
+        """The number of tokens and words without padding, or of images."""
         return sum(stream.count for stream in self.streams.values())
 
 

@@ -8,7 +8,7 @@ from torch.nn import functional as F
 
 from firth.config.schema import PatchInput
 from firth.errors import FirthError
-from firth.types import Pixels, Tokens, expect
+from firth.types import Pixels, Stream, Tokens, expect
 
 
 class PatchEmbedding(nn.Module):
@@ -37,7 +37,7 @@ class PatchEmbedding(nn.Module):
         """The sequence length of an image: its patches and the [CLS] token."""
         return self.config.positions
 
-    def backbone_inputs(self, stream: Tokens | Pixels) -> tuple[Tensor, Tokens]:
+    def backbone_inputs(self, stream: Stream) -> tuple[Tensor, Tokens]:
         """Embeddings (batch, positions, width), and tokens without padding for the backbone."""
         pixels = expect(stream, Pixels)
         vectors = self(pixels)

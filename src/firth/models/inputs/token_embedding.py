@@ -9,7 +9,7 @@ from torch.nn import functional as F
 from firth.config.schema import TokenInput
 from firth.nn.characters import CharacterEncoder
 from firth.tokenizers.characters import PAD
-from firth.types import Pixels, Tokens, expect
+from firth.types import Stream, Tokens, expect
 
 
 class TokenEmbedding(nn.Module):
@@ -29,7 +29,7 @@ class TokenEmbedding(nn.Module):
         self.segments = embedding(config.segments) if config.segments else None
         self.character_encoder = CharacterEncoder(config.character_width, width) if config.character_width else None
 
-    def backbone_inputs(self, stream: Tokens | Pixels) -> tuple[Tensor, Tokens]:
+    def backbone_inputs(self, stream: Stream) -> tuple[Tensor, Tokens]:
         """Embeddings and tokens, as a backbone takes them."""
         tokens = expect(stream, Tokens)
         return self(tokens), tokens
