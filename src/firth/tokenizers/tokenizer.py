@@ -21,6 +21,7 @@ from firth.config.schema import Tokenizer as Config
 from firth.display import html_facts
 from firth.errors import FirthError
 from firth.tokenizers import components, rust_library, sentencepiece, special_tokens
+from firth.tokenizers.word_encoding import WordEncoder, WordTokens
 
 if TYPE_CHECKING:
     import tokenizers
@@ -184,6 +185,19 @@ class Tokenizer:
         encoding = self._encode_offsets([text])[0]
         ids = encoding.ids
         return Encoding(ids, [self.id_to_token(i) for i in ids], self._offsets(text, encoding))
+
+    def encode_words(self, sentences: Sequence[Sequence[str]]) -> list[WordTokens]:
+        """The tokens of sentences split into words: each word has at least one, and they depend on it alone."""
+        return self._word_encoder(sentences)
+
+    @cached_property
+    def _word_encoder(self) -> WordEncoder:
+        def encode(texts: Sequence[str]) -> list[tuple[list[int], list[tuple[int, int]]]]:
+            encoded = zip(texts, self._encode_offsets(texts), strict=True)
+            return [(encoding.ids, self._offsets(text, encoding)) for text, encoding in encoded]
+
+        unknown = self.special.unknown
+        return WordEncoder(encode, self.special.pad_id if unknown is None else unknown)
 
     def _encode_ids(self, texts: Sequence[str]) -> list[tokenizers.Encoding]:
         try:
