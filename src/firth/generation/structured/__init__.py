@@ -1,0 +1,1 @@
+"""Structured prediction over arrays of scores: Viterbi, forward–backward, span marginals, constraints. No torch."""
