@@ -9,7 +9,7 @@ import os
 import sys
 import tempfile
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from pathlib import Path
 
 from benchmarks import AREAS
@@ -37,14 +37,25 @@ def select(names: Sequence[str]) -> list[tuple[str, Part]]:
     return selected
 
 
-def run(selected: Sequence[tuple[str, Part]], options: Options) -> Iterator[Row]:
-    """All rows, each printed as soon as it is measured."""
+def run(selected: Sequence[tuple[str, Part]], options: Options, keep: Path | None = None) -> Iterator[Row]:
+    """All rows, each printed as soon as it is measured, and added to a file; those that the file has come first."""
     print(f"{'':88} {'ours':>12} {'peer':>12} {'ratio':>7} {'target':>7}")
     for name, part in selected:
         print(name, flush=True)
-        for row in part(options):
+        kept = {row.name: row for row in read_rows(keep, name)} if keep else {}
+        yield from kept.values()
+        for row in part(replace(options, kept=frozenset(kept))):
             print(row, flush=True)
+            if keep:
+                with keep.open("a", encoding="utf-8") as file:
+                    file.write(json.dumps({"part": name, **asdict(row)}) + "\n")
             yield row
+
+
+def read_rows(path: Path, part: str) -> list[Row]:
+    """The rows of a part in a file of rows."""
+    lines = path.read_text(encoding="utf-8").splitlines() if path.exists() else []
+    return [Row(**row) for line in lines if (row := json.loads(line)).pop("part") == part]
 
 
 def use_own_cache(folder: Path) -> None:
@@ -63,6 +74,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
     parser.add_argument("areas", nargs="*", metavar="AREA", help=f"of {', '.join(AREAS)}; without any, all of them")
     parser.add_argument("--quick", action="store_true", help="less data and fewer rounds: under three minutes an area")
     parser.add_argument("--json", action="store_true", help="the last line of the output is the table as JSON")
+    parser.add_argument("--keep", type=Path, help="add each row to this file; the kills it has are not done again")
     parser.add_argument("--data", type=Path, default=Path("../shared/data"), help="the folder of the public data sets")
     parser.add_argument("--threads", type=int, default=os.cpu_count(), help="of every program (all cores)")
     given = parser.parse_args(arguments)
@@ -73,7 +85,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
         os.environ.update(QUIET)
         use_own_cache(Path(folder, "cache"))
         options = Options(given.data.resolve(), Path(folder), given.quick, given.threads)
-        rows = list(run(selected, options))
+        rows = list(run(selected, options, given.keep))
     if given.json:
         sys.stderr.flush()
         print(json.dumps({"rows": [asdict(row) for row in rows]}, allow_nan=False), flush=True)

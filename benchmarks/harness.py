@@ -93,6 +93,7 @@ class Options:
     folder: Path  # for temporary files
     quick: bool = False
     threads: int = 1
+    kept: frozenset[str] = frozenset()  # names of rows that an earlier run has measured: of campaigns that take hours
 
     def choose(self, quick: Any, full: Any) -> Any:
         """The first value in quick runs, else the second."""

@@ -138,9 +138,9 @@ def command_harness(crash: ModuleType) -> type:
     return CommandHarness
 
 
-def _run(try_it: Callable[..., Row], kind: type, names: Sequence[str], times: int) -> Iterator[Row]:
-    rng = random.Random(20261119)
-    for name in names:
+def _run(options: Options, try_it: Callable[..., Row], kind: type, names: Sequence[str], times: int) -> Iterator[Row]:
+    for name in (name for name in names if name not in options.kept):
+        rng = random.Random(f"20261119 {name}")  # the same events whatever came before
         with tempfile.TemporaryDirectory() as folder, kind(Path(folder, name), name) as harness:
             yield try_it(harness, name, times, rng)
 
@@ -148,19 +148,19 @@ def _run(try_it: Callable[..., Row], kind: type, names: Sequence[str], times: in
 def presets(options: Options) -> Iterator[Row]:
     """The smallest size of every preset: runs with the same bytes at the end, of those disturbed."""
     crash = import_file(ROOT / "tests" / "training" / "test_crash.py")
-    yield from _run(campaign, crash.Harness, crash.SIZES, options.choose(2, KILLS))
+    yield from _run(options, campaign, crash.Harness, crash.SIZES, options.choose(2, KILLS))
 
 
 def full_disk(options: Options) -> Iterator[Row]:
     """The same when the disk is full at some operation, and free when the command is given again."""
     crash = import_file(ROOT / "tests" / "training" / "test_crash.py")
-    yield from _run(fill_disk, crash.Harness, crash.SIZES, options.choose(1, FULL_DISKS))
+    yield from _run(options, fill_disk, crash.Harness, crash.SIZES, options.choose(1, FULL_DISKS))
 
 
 def commands(options: Options) -> Iterator[Row]:
     """Commands that write files, the ladder among them."""
     crash = import_file(ROOT / "tests" / "training" / "test_crash.py")
-    yield from _run(campaign, command_harness(crash), list(COMMANDS), options.choose(2, KILLS))
+    yield from _run(options, campaign, command_harness(crash), list(COMMANDS), options.choose(2, KILLS))
 
 
 PARTS: dict[str, Part] = {"presets": presets, "commands": commands, "full-disk": full_disk}

@@ -273,7 +273,7 @@ def test_lengths_are_those_of_what_is_written(clean, tmp_path):
         ([], "no filter; give one, such as --min-words 3"),
         (
             ["--blocked-words", "none.txt"],
-            "none.txt: cannot read the list: No such file or directory; give a text file",
+            "none.txt: cannot read: No such file or directory; give a text file",
         ),
         (["--near-duplicates", "1.5"], "the similarity 1.5 is not in (0, 1]"),
         (["--min-letter-fraction", "60"], "letters: 60 is not a fraction; give a number from 0 to 1"),

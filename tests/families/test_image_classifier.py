@@ -63,7 +63,7 @@ def test_loading_gives_the_same_and_a_folder_can_be_scored(learned, tmp_path):
     predictions = zip(again.predict([image.pixels for image in images]), images, strict=True)
     correct = [label == image.label for ((label, _),), image in predictions]
     assert again.evaluate(str(tmp_path))[0].value == pytest.approx(sum(correct) / 9)
-    assert summary(learned.run.path)["vocabulary"] is None
+    assert summary(learned.run.path)["tokenizer"] is None
 
 
 @pytest.fixture(scope="module")

@@ -192,6 +192,7 @@ FILES: dict[str, Callable[[], str | bytes]] = {
 }  # fmt: skip
 # Files whose name stands for something else on one page.
 OWN_FILES: dict[str, dict[str, Callable[[], str | bytes]]] = {
+    "data.md": {f"{name}.tsv": lambda: table(["text", "label"], reviews()) for name in ("train", "test")},
     "cleaning.md": {
         "letters.txt": lambda: "\n\n".join(LETTERS),
         "english.txt": lambda: lines(stories()) + lines(LETTERS[:1] + LETTERS[5:]),

@@ -25,7 +25,7 @@ FLAG = re.compile(r"(?<![\w-])--[a-z][\w-]*")
 GROUPS = "input|backbone|head|objective|batching|train|data|tokenizer|method|phrases"
 SETTING = re.compile(rf"(?:^|--set )(({GROUPS})(?:\.[a-z_]\w*)+)(?![\w(]|\.py)")
 FILE_ENDINGS = (".conllu", ".de", ".en", ".json", ".py", ".txt")  # tokenizer.json is no setting
-RECORDED = ("data.byte_counts", "data.splits")  # in a run's config.json, beside its settings
+RECORDED = {f"data.{key}" for key in ("byte_counts", "labels", "origin", "parts", "splits", "steps")}  # in config.json
 OTHER_PROGRAMS = {  # of the tools of this repository, lmplz, torchrun and mkdocs
     "--discount_fallback", "--jobs", "--no-python", "--nproc-per-node", "--prune", "--quick", "--strict",
 }  # fmt: skip

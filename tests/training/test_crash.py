@@ -25,6 +25,7 @@ STEPS = {
     "train.threads": 1, "train.budget": "9 steps", "train.evaluate_every": 3, "train.checkpoint_every": 3,
     "train.schedule.warmup_steps": 2,
 }  # fmt: skip
+LARGEST = {"batching.batch_size": 4, "batching.tokens_per_batch": 256}  # kills take as long as the training does
 EPOCHS = {"train.threads": 1, "train.epochs": 2, "train.checkpoint_seconds": 1e-9}  # a checkpoint at every chance
 SIZES = [f"{name}:{next(iter(entry.sizes))}" for name, entry in PRESETS.items()]  # the smallest of every preset
 TEACHER = "bert:tiny"
@@ -34,7 +35,7 @@ def settings_of(name: str) -> dict[str, object]:
     """Settings with which a preset is trained in a moment, and is exactly reproducible."""
     config = preset(name)
     if isinstance(config, schema.Neural):
-        return dict(STEPS)
+        return {**STEPS, **{path: most for path, most in LARGEST.items() if core.has(config, path)}}
     exact = {"train.deterministic": True} if core.has(config, "train.deterministic") else {}
     return {**EPOCHS, **exact} if core.has(config, "train.epochs") else {}
 

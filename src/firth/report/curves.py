@@ -82,10 +82,10 @@ def _clip(a: Point, b: Point, top: float, bottom: float) -> tuple[Point, Point] 
         return None
 
     def at(fraction: float) -> Point:
-        height = a[1] + fraction * (b[1] - a[1])
-        return a[0] + fraction * (b[0] - a[0]), min(max(height, top), bottom)  # far values are not exact
+        point = {0.0: a, 1.0: b}.get(fraction) or (a[0] + fraction * (b[0] - a[0]), a[1] + fraction * (b[1] - a[1]))
+        return point[0], min(max(point[1], top), bottom)  # far values are not exact
 
-    return a if start == 0.0 else at(start), b if stop == 1.0 else at(stop)
+    return at(start), at(stop)
 
 
 def _edge_marks(panel: Panel, points: Sequence[Point], colour: ColourName) -> list[Shape]:
