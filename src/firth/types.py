@@ -207,9 +207,12 @@ class Encoded(NamedTuple):
 
     states: Tensor  # hidden states (batch, time, width)
     mask: Tensor  # (batch, time)
-    layers: tuple[Tensor, ...] = ()  # hidden states of each layer, on request
+    # on request: the embeddings (batch, time, width), then the hidden states of each layer; the last are `states`
+    layers: tuple[Tensor, ...] = ()
     state: State | None = None  # carried to the next segment or step
     alignment: Tensor | None = None  # attention weights over the source (batch, time, source)
+    directions: int = 1  # 2: the second half of a state is that of a backward network
+    tokens: Tokens | None = None  # the stream that was encoded, for heads
 
 
 @dataclass(frozen=True)

@@ -68,10 +68,15 @@ class RecurrentLayers(nn.Module):
         return {name: torch.zeros(batch_size, *shape, device=device) for name, shape in self.shapes.items()}
 
     def forward(
-        self, x: Tensor, live: Mapping[str, Tensor], lengths: Tensor | None = None
+        self,
+        x: Tensor,
+        live: Mapping[str, Tensor],
+        lengths: Tensor | None = None,
+        kept_layers: list[Tensor] | None = None,
     ) -> tuple[Tensor, dict[str, Tensor]]:
         """x (batch, time, input width), live (batch, depth × directions, width) by name -> states (batch, time, width),
-        new live. With `lengths`, padding is skipped in both directions."""
+        new live. With `lengths`, padding is skipped in both directions. Each layer's states are added to
+        `kept_layers`."""
         # oneDNN needs one dtype for all of its inputs; the carried state keeps its own
         dtype, config = compute_dtype(x), self.config
         final_states: list[tuple[Tensor, ...]] = []
@@ -80,6 +85,8 @@ class RecurrentLayers(nn.Module):
             states = states + x if config.residual and states.shape == x.shape else states
             x = _dropout(states, config.dropout, self.training, config.variational_dropout)
             final_states.append(final)
+            if kept_layers is not None:
+                kept_layers.append(x)
         named = zip(self.cell.state_names, zip(*final_states, strict=True), strict=True)
         return x, {name: torch.cat(parts).transpose(0, 1).to(live[name].dtype) for name, parts in named}
 

@@ -27,12 +27,14 @@ def run_reversible(blocks: Sequence[TransformerBlock], x: Tensor, context: Atten
     x = x.to(torch.promote_types(x.dtype, torch.float32))  # subtraction cannot recover what was rounded off
     calls = _residual_calls(blocks, replace(context, lsh_buckets={}))
     weights = [weight for block, _ in calls for weight in _trainable(block)]
-    if torch.is_grad_enabled() and (x.requires_grad or weights):
+    if context.kept_layers is None and torch.is_grad_enabled() and (x.requires_grad or weights):
         streams = _Reversible.apply(calls, x, *weights)  # type: ignore[no-untyped-call] # of torch
         return torch.cat(streams, -1)
     one, other = x, x
-    for block, arguments in calls:
+    for number, (block, arguments) in enumerate(calls):
         one, other = other, one + block.residual(other, *arguments)
+        if context.kept_layers is not None and number % 2:  # attention, then the feed-forward network
+            context.kept_layers.append(torch.cat([one, other], -1))
     return torch.cat([one, other], -1)
 
 

@@ -90,4 +90,6 @@ def run_residual(blocks: Sequence[TransformerBlock], x: Tensor, context: Attenti
     """x (batch, time, width) through all layers -> the same shape."""
     for block in blocks:
         x = block(x, context)
+        if context.kept_layers is not None:
+            context.kept_layers.append(x)
     return x

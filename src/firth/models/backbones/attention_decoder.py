@@ -79,9 +79,13 @@ class AttentionDecoder(nn.Module):
             live[COVERAGE] = torch.zeros(batch_size, encoder_output.states.shape[1], device=device)
         return State(source=source, live=live)
 
-    def decode(self, vectors: Tensor, target: Tokens, encoder_output: EncoderOutput) -> Encoded:
-        """Hidden states of the whole target (batch, time, width), by teacher forcing."""
-        return self.step(vectors, target, self.initial_state(encoder_output))
+    def decode(
+        self, vectors: Tensor, target: Tokens, encoder_output: EncoderOutput, keep_layers: bool = False
+    ) -> Encoded:
+        """Hidden states of the whole target (batch, time, width), by teacher forcing; of its layers the last is
+        kept."""
+        encoded = self.step(vectors, target, self.initial_state(encoder_output))
+        return encoded._replace(layers=(vectors, encoded.states)) if keep_layers else encoded
 
     def align(self, vectors: Tensor, target: Tokens, encoder_output: EncoderOutput, layer: int = -1) -> Tensor | None:
         """Attention weights of each target token over the source (batch, time, source), if there is attention."""

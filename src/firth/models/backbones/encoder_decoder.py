@@ -47,9 +47,11 @@ class TransformerDecoder(TransformerBackbone):
         source = {ENCODER_STATES: torch.stack(keys_values, 1), ENCODER_MASK: encoder_output.mask}
         return replace(self.start(len(states), states.device), source=source)
 
-    def decode(self, vectors: Tensor, target: Tokens, encoder_output: EncoderOutput) -> Encoded:
+    def decode(
+        self, vectors: Tensor, target: Tokens, encoder_output: EncoderOutput, keep_layers: bool = False
+    ) -> Encoded:
         """Hidden states of the whole target (batch, time, width), by teacher forcing."""
-        return self.forward(vectors, target, None, _cross_attention_input(target, encoder_output))
+        return self.forward(vectors, target, None, _cross_attention_input(target, encoder_output), keep_layers)
 
     def step(self, vectors: Tensor, target: Tokens, state: State) -> Encoded:
         """The next tokens' embeddings (batch, time, input width) -> hidden states and the new state."""
@@ -108,10 +110,16 @@ class EncoderDecoderBackbone(nn.Module):
         self.width, self.max_length = self.decoder.width, self.decoder.max_length
 
     def forward(
-        self, source_vectors: Tensor, source: Tokens, vectors: Tensor, target: Tokens, state: State | None = None
+        self,
+        source_vectors: Tensor,
+        source: Tokens,
+        vectors: Tensor,
+        target: Tokens,
+        state: State | None = None,
+        keep_layers: bool = False,
     ) -> Encoded:
         """Embeddings of both streams (batch, time, input width) -> hidden states of the target (batch, time, width)."""
-        return self.decoder.decode(vectors, target, self.encode(source_vectors, source))
+        return self.decoder.decode(vectors, target, self.encode(source_vectors, source), keep_layers)
 
     def encode(self, vectors: Tensor, source: Tokens) -> EncoderOutput:
         """The encoder's output, in the order of the source also if it is encoded in reverse."""

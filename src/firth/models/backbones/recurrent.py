@@ -22,6 +22,7 @@ class RecurrentBackbone(nn.Module):
         self.layers = RecurrentLayers(config, input_width)
         self.num_directions = 1 if config.bidirectional == "no" else 2
         self.width = self.layers.width
+        self.directions = 2 if config.bidirectional == "concatenate" else 1  # in a hidden state, side by side
         # the setting that makes it bidirectional; empty: it is causal
         self.bidirectional_setting = "backbone.bidirectional" if self.num_directions > 1 else ""
 
@@ -29,16 +30,21 @@ class RecurrentBackbone(nn.Module):
         """The initial state before any token."""
         return State(source={}, live=self.layers.start(batch_size, device))
 
-    def forward(self, vectors: Tensor, tokens: Tokens, state: State | None = None) -> Encoded:
+    def forward(
+        self, vectors: Tensor, tokens: Tokens, state: State | None = None, keep_layers: bool = False
+    ) -> Encoded:
         """Token embeddings (batch, time, input width) -> hidden states (batch, time, width), and the next state."""
         if self.bidirectional_setting:
-            return self.encode(vectors, tokens)
+            return self.encode(vectors, tokens, keep_layers)
         state = state or self.start(len(vectors), vectors.device)
-        states, live = self.layers(vectors, state.live)
-        return Encoded(states, tokens.mask, state=State(source=state.source, live=live))
+        kept = [vectors] if keep_layers else None
+        states, live = self.layers(vectors, state.live, kept_layers=kept)
+        return Encoded(states, tokens.mask, tuple(kept or ()), State(source=state.source, live=live))
 
-    def encode(self, vectors: Tensor, tokens: Tokens) -> Encoded:
+    def encode(self, vectors: Tensor, tokens: Tokens, keep_layers: bool = False) -> Encoded:
         """Whole sequences: the final state is that of each sequence's own last token (in reverse, of its first)."""
         lengths = None if tokens.mask.all() else tokens.mask.sum(1)
-        states, live = self.layers(vectors, self.layers.start(len(vectors), vectors.device), lengths)
-        return Encoded(states, tokens.mask, state=State(source={}, live=live))
+        kept = [vectors] if keep_layers else None
+        states, live = self.layers(vectors, self.layers.start(len(vectors), vectors.device), lengths, kept)
+        state = State(source={}, live=live)
+        return Encoded(states, tokens.mask, tuple(kept or ()), state, directions=self.directions)

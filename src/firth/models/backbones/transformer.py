@@ -78,22 +78,32 @@ class TransformerBackbone(nn.Module):
         return State(source={}, live=KVCache.start(batch_size, config.depth, config.heads, head_width(config), device))
 
     def forward(
-        self, vectors: Tensor, tokens: Tokens, state: State | None = None, source: CrossAttentionInput | None = None
+        self,
+        vectors: Tensor,
+        tokens: Tokens,
+        state: State | None = None,
+        source: CrossAttentionInput | None = None,
+        keep_layers: bool = False,
     ) -> Encoded:
         """Token embeddings (batch, time, input width) -> hidden states (batch, time, width), and the next state."""
         if self.recomputes and state is not None:
             return recompute(self, vectors, tokens, state)
         x, context = self.prepare(vectors, tokens, state)
+        kept = [x] if keep_layers else None
+        context = replace(context, source=source, kept_layers=kept)
         unpadded = Unpadded.from_mask(tokens.mask) if self.can_unpad and state is None and source is None else None
         if unpadded is not None:
             states = self._run_blocks(unpadded.unpad(x), replace(context, unpadded=unpadded))
-            return Encoded(unpadded.pad(self.norm(states)), tokens.mask)
-        context = replace(context, source=source)
-        return Encoded(self.norm(self._run_blocks(x, context)), tokens.mask, state=_next_state(context, state))
+            states = unpadded.pad(self.norm(states))
+            padded = [x, *map(unpadded.pad, kept[1:])] if kept else []
+            return Encoded(states, tokens.mask, (*padded[:-1], states) if kept else ())
+        states = self.norm(self._run_blocks(x, context))
+        layers = (*kept[:-1], states) if kept else ()
+        return Encoded(states, tokens.mask, layers, _next_state(context, state))
 
-    def encode(self, vectors: Tensor, tokens: Tokens) -> Encoded:
+    def encode(self, vectors: Tensor, tokens: Tokens, keep_layers: bool = False) -> Encoded:
         """Hidden states of whole sequences, for a decoder's cross-attention."""
-        return self.forward(vectors, tokens)
+        return self.forward(vectors, tokens, keep_layers=keep_layers)
 
     def forward_two_stream(
         self, vectors: Tensor, tokens: Tokens, query_stream: QueryStream, state: State | None = None

@@ -31,7 +31,7 @@ class WindowBackbone(nn.Module):
         shape = (batch_size, self.context_size - 1, self.input_width)
         return State(source={}, live={"window": torch.zeros(shape, device=device)})
 
-    def forward(self, vectors: Tensor, tokens: Tokens, state: State | None = None) -> Encoded:
+    def forward(self, vectors: Tensor, tokens: Tokens, state: State | None = None, keep_layers: bool = False) -> Encoded:
         """Token embeddings (batch, time, input width) -> hidden states (batch, time, width), and the next state."""
         state = state or self.start(len(vectors), vectors.device)
         vectors_so_far = torch.cat([state.live["window"].to(vectors.dtype), vectors], 1)
@@ -40,4 +40,5 @@ class WindowBackbone(nn.Module):
         states = self.dropout(torch.tanh(self.hidden(windows)))
         states = torch.cat([states, windows], -1) if self.direct else states
         window = vectors_so_far[:, vectors_so_far.shape[1] - self.context_size + 1 :].to(state.live["window"].dtype)
-        return Encoded(states, tokens.mask, state=State(source=state.source, live={"window": window}))
+        layers = (vectors, states) if keep_layers else ()
+        return Encoded(states, tokens.mask, layers, State(source=state.source, live={"window": window}))

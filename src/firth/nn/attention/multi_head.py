@@ -58,6 +58,7 @@ class AttentionContext:
     different_segments: Tensor | None = None  # (batch, queries, keys): True = of different segments (XLNet)
     unpadded: Unpadded | None = None  # set if the layers' input is without padding
     lsh_buckets: dict[int, Tensor] | None = None  # by layer: reused when reversible layers are recomputed
+    kept_layers: list[Tensor] | None = None  # each layer's output is added, on request
 
     def kv_input(self, x: Tensor) -> Tensor:
         """The input of keys and values in a layer whose input is x."""
