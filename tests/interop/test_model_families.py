@@ -83,7 +83,7 @@ def both(name, model, system, time):
         ids, mask = token_batch(time)
         given, batch = {"input_ids": ids, "attention_mask": mask.long()}, Batch({"text": Tokens(ids, mask)}, {})
     encoded = system.encode(batch)
-    return model(**given).logits, system.head(encoded.states, encoded.mask)
+    return model(**given).logits, system.head(encoded)
 
 
 def opened(pretrained):

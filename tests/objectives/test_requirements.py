@@ -87,9 +87,9 @@ SUPERVISED = {
     [
         ({"train": schema.Train(gradient_accumulation=2)}, "gradients cannot be accumulated"),
         ({"data": schema.Text()}, "without it a text encoded twice gives the same vector"),
-        ({"head": schema.ClassificationHead()}, "needs head.kind = pooling"),
-        ({"batching": schema.SentencePairs(length=16)}, "needs batching.kind = two-towers"),
-        ({**SUPERVISED, "head": schema.LMHead()}, "needs head.kind = classification"),
+        ({"head": schema.ClassificationHead()}, "does not train the head classification; set head.kind=pooling"),
+        ({"batching": schema.SentencePairs(length=16)}, "gives labels; set batching.kind=two-towers"),
+        ({**SUPERVISED, "head": schema.LMHead()}, "does not train the head lm; set head.kind=classification"),
         ({**SUPERVISED, "backbone": LEFT}, "the first token attends to nothing of the text"),
         ({**SUPERVISED, "backbone": schema.EncoderDecoder()}, "does not support encoder-decoders"),
     ],

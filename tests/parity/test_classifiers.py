@@ -7,7 +7,7 @@ from copying import put, put_block
 
 from firth.config import schema
 from firth.models.build import build
-from firth.models.heads.pooling import pool
+from firth.nn.pooling import POOLINGS
 from firth.types import Batch, Target, Tokens
 from transformer_options import transformer
 
@@ -66,7 +66,7 @@ def test_logits_and_loss_equal_berts(time):
     actual = his(ids, mask, segment, labels=target)
     batch = Batch({"text": Tokens(ids, mask, segment=segment)}, {"label": Target(target, torch.ones(4))})
     encoded = mine.encode(batch)
-    torch.testing.assert_close(mine.head(encoded.states, encoded.mask), actual.logits, atol=1e-5, rtol=1e-5)
+    torch.testing.assert_close(mine.head(encoded), actual.logits, atol=1e-5, rtol=1e-5)
     nll, hits = mine(batch)[0]
     torch.testing.assert_close(nll.sum / nll.count, actual.loss, atol=1e-5, rtol=1e-5)
     assert (float(hits.sum), hits.weight) == (float((actual.logits.argmax(1) == target).sum()), 0.0)
@@ -76,7 +76,7 @@ def test_logits_and_loss_equal_berts(time):
 def test_pooling_equals_a_loop_over_real_tokens(pooling):
     states, lengths = torch.randn(4, 7, 5), [7, 1, 4, 6]
     mask = torch.arange(7) < torch.tensor(lengths)[:, None]
-    for row, length, actual in zip(states, lengths, pool(states, mask, pooling), strict=True):
+    for row, length, actual in zip(states, lengths, POOLINGS[pooling](5)(states, mask), strict=True):
         real = row[:length].numpy()
         expected = {"first": real[0], "mean": real.mean(0), "last": real[-1]}[pooling]
         np.testing.assert_allclose(actual.numpy(), expected, rtol=1e-5, atol=1e-6)
@@ -88,8 +88,8 @@ def test_logits_do_not_depend_on_padding_or_on_other_sequences():
         ids, lengths = torch.randint(7, 50, (3, 20)), (20, 5, 11)
         mask = torch.arange(20) < torch.tensor(lengths)[:, None]
         encoded = system.encode(Batch({"text": Tokens(ids, mask)}, {}))
-        together = system.head(encoded.states, encoded.mask)
+        together = system.head(encoded)
         for row, length in enumerate(lengths):
             text = Tokens(ids[row : row + 1, :length], mask[row : row + 1, :length])
             alone = system.encode(Batch({"text": text}, {}))
-            torch.testing.assert_close(system.head(alone.states, alone.mask)[0], together[row], atol=1e-5, rtol=1e-5)
+            torch.testing.assert_close(system.head(alone)[0], together[row], atol=1e-5, rtol=1e-5)

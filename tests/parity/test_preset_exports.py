@@ -137,7 +137,7 @@ def token_logits(system, model, tokenizer):
     same_hashes(system)
     if isinstance(system.head, ClassificationHead):
         encoded = system.encode(Batch({"text": Tokens(ids, mask)}, {}))
-        return system.head(encoded.states, encoded.mask), model(input_ids=ids, attention_mask=mask.long()).logits
+        return system.head(encoded), model(input_ids=ids, attention_mask=mask.long()).logits
     source = (ids[:, : TIME - 5], mask[:, : TIME - 5]) if len(system.backbone.streams) == 2 else None
     more = {}
     if hasattr(model.config, "attention_window"):  # global attention of the first token, given with each text
@@ -153,4 +153,4 @@ def image_logits(system, model, tokenizer):
     values = torch.rand(2, config.channels, config.image_size, config.image_size)
     mean, std = (torch.tensor(part)[:, None, None] for part in (config.mean, config.std))
     encoded = system.encode(Batch({"image": Pixels(values)}, {}))
-    return system.head(encoded.states, encoded.mask), model(pixel_values=(values - mean) / std).logits
+    return system.head(encoded), model(pixel_values=(values - mean) / std).logits

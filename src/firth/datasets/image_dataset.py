@@ -12,11 +12,12 @@ import numpy as np
 from firth.config import schema
 from firth.datasets import labelled_dataset
 from firth.datasets.image_transforms import resize
-from firth.datasets.label_ids import encode_labels, label_names
+from firth.datasets.label_ids import example_targets, label_names
 from firth.datasets.token_cache import Split, Tally
 from firth.errors import FirthError
 from firth.runs.progress import Progress
 from firth.tokenizers.tokenizer import Tokenizer
+from firth.types import Target
 
 _NO_TEXT = Tally(documents=0, tokens=0, bytes=0, histogram=(0,) * 256)
 
@@ -26,7 +27,7 @@ class ImageSplit(Split):
     """The images of a split, in memory at their own sizes; it has no text."""
 
     images: Sequence[np.ndarray] = ()  # bytes (y, x, channels), of any size
-    labels: np.ndarray | None = None  # (images,): label ids, or UNKNOWN_LABEL
+    target: Target[np.ndarray] | None = None  # of all images
     size: int = 32  # to which they are resized
     channels: int = 3
 
@@ -64,7 +65,6 @@ def make_split(part: labelled_dataset.Split, names: tuple[str, ...], input_confi
     """A split of images with their label ids."""
     images = [example.pixels for example in part.examples]
     empty = np.zeros(0, np.uint16)
-    labels = encode_labels(part.labels, names)
     return ImageSplit(
         part.name,
         part.key,
@@ -74,7 +74,7 @@ def make_split(part: labelled_dataset.Split, names: tuple[str, ...], input_confi
         names,
         overlap=part.overlap,
         images=images,
-        labels=labels,
+        target=example_targets(part, names),
         size=input_config.image_size,
         channels=input_config.channels,
     )

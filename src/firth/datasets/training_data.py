@@ -14,7 +14,7 @@ import numpy as np
 from firth.config import schema
 from firth.datasets import labelled_dataset
 from firth.datasets.image_dataset import read_images
-from firth.datasets.label_ids import encode_labels, label_names
+from firth.datasets.label_ids import balanced, encode_labels, example_targets, label_names
 from firth.datasets.oov_characters import OovCharacters, find_oov_characters
 from firth.datasets.records import Pair
 from firth.datasets.seq2seq_dataset import read_pairs
@@ -22,6 +22,7 @@ from firth.datasets.text_dataset import Part, make_tokenizer, read_text, report
 from firth.datasets.token_cache import Split, tokenise_split
 from firth.runs.progress import Progress
 from firth.tokenizers.tokenizer import Tokenizer
+from firth.types import Target
 
 Say = Callable[[str], None]
 _SHOWN_LABELS = 8
@@ -35,6 +36,7 @@ class ExampleSplit(Split):
     oov_characters: OovCharacters | None = None  # for networks that encode or generate OOV words by characters
     labels: np.ndarray | None = None  # (examples,): label ids, or UNKNOWN_LABEL
     scores: np.ndarray | None = None  # (examples,)
+    target: Target[np.ndarray] | None = None  # of all examples, for a head that predicts labels
 
     @property
     def metadata(self) -> dict[str, Any]:
@@ -115,8 +117,14 @@ def read_examples(config: schema.Neural, ready: Tokenizers, cache: Path, progres
     progress.stage("tokenising the text")
     tokenizer = ready.get("text") or make_tokenizer(config.tokenizer, parts["train"].texts)
     say(f"tokenizer: {tokenizer.kind}, {tokenizer.vocab_size:,} tokens")
-    names = label_names(parts["train"])
+    problem = config.head.problem_type
+    names = label_names(parts["train"], problem)
     splits = {name: tokenise(part, tokenizer, names, cache) for name, part in parts.items()}
+    if names and config.head.predicts == "labels":
+        targets = {name: example_targets(part, names, problem) for name, part in parts.items()}
+        if config.objective.class_weights == "balanced" and problem == "single-label":
+            targets["train"] = balanced(targets["train"], len(names))
+        splits = {name: replace(split, target=targets[name]) for name, split in splits.items()}
     _report(parts, splits, config.data, say)
     if names:
         shown = ", ".join(names[:_SHOWN_LABELS]) + (", …" if len(names) > _SHOWN_LABELS else "")

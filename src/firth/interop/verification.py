@@ -61,7 +61,7 @@ def _outputs(system: System, config: schema.Neural, batch: Batch) -> Tensor:
     """What the heads of a system say to a batch: logits, log-probabilities or hidden states, in one row."""
     encoded = system.encode(batch)
     if isinstance(system.head, ClassificationHead):
-        return system.head(encoded.states, encoded.mask).flatten()
+        return system.head(encoded).flatten()
     states, next_sentence = encoded.states[encoded.mask], config.objective.next_sentence
     if isinstance(config.head, schema.DiscriminatorHead):
         states = system.head(states)

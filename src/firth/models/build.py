@@ -10,6 +10,8 @@ from torch import Tensor, nn
 
 from firth.config import schema
 from firth.errors import FirthError
+from firth.models.backbones.bag import NoLayers
+from firth.models.backbones.convolutional import ConvolutionalBackbone
 from firth.models.backbones.encoder_decoder import EncoderDecoderBackbone
 from firth.models.backbones.recurrent import RecurrentBackbone
 from firth.models.backbones.transformer import TransformerBackbone
@@ -39,6 +41,8 @@ BACKBONES = {
     schema.Window: WindowBackbone,
     schema.Transformer: TransformerBackbone,
     schema.EncoderDecoder: EncoderDecoderBackbone,
+    schema.Convolutional: ConvolutionalBackbone,
+    schema.NoBackbone: NoLayers,
 }
 HEADS = {
     schema.LMHead: LMHead,
@@ -66,7 +70,14 @@ class System(nn.Module):
     """Input, backbone, head and objective in one module: the only one that is ever wrapped (DDP, FSDP, compile)."""
 
     input: TokenEmbedding | PatchEmbedding
-    backbone: RecurrentBackbone | WindowBackbone | TransformerBackbone | EncoderDecoderBackbone
+    backbone: (
+        RecurrentBackbone
+        | WindowBackbone
+        | TransformerBackbone
+        | EncoderDecoderBackbone
+        | ConvolutionalBackbone
+        | NoLayers
+    )
     head: LMHead | PointerGeneratorHead | DiscriminatorHead | ClassificationHead | PoolingHead
     objective: Objective
 
@@ -87,7 +98,8 @@ class System(nn.Module):
         if self.backbone.bidirectional_setting and not self.objective.allows_bidirectional:
             what = "a bidirectional network cannot be trained to predict the next token"
             setting = self.backbone.bidirectional_setting
-            raise FirthError(what, where=setting, do=f"set it to {'causal' if setting.endswith('mask') else 'no'}")
+            causal = {"mask": "causal", "bidirectional": "no", "kind": "recurrent"}[setting.rpartition(".")[2]]
+            raise FirthError(what, where=setting, do=f"set it to {causal}")
 
     def _companion(self, config: schema.Neural, vocabulary: int, width: int) -> Companion:
         """A second backbone and head, which share token embeddings, position embeddings and input norm with the
@@ -97,12 +109,13 @@ class System(nn.Module):
         companion.share(self.backbone, "positions", "input_norm")
         return companion
 
-    def encode(self, batch: Batch, state: State | None = None) -> Encoded:
-        """Hidden states of the backbone's input streams, and the state carried on."""
+    def encode(self, batch: Batch, state: State | None = None, *, keep_layers: bool = False) -> Encoded:
+        """Hidden states of the backbone's input streams (with `keep_layers` of each layer), and the state carried
+        on."""
         streams = [(name, batch.streams[name]) for name in self.input.streams or self.backbone.streams]
         inputs = [part for name, stream in streams for part in self.input_of(name).backbone_inputs(stream)]
-        encoded: Encoded = self.backbone(*inputs, state)
-        return encoded
+        encoded: Encoded = self.backbone(*inputs, state, keep_layers=keep_layers)
+        return encoded._replace(tokens=expect(inputs[-1], Tokens))
 
     def embed(self, stream: str, tokens: Tokens) -> Tensor:
         """Embeddings of a stream (batch, time, width), by the stream's own input if it has one."""

@@ -18,6 +18,7 @@ ACTIVATIONS: dict[str, Callable[[Tensor], Tensor]] = {
     "gelu-tanh": partial(F.gelu, approximate="tanh"),  # GPT-2's
     "relu": F.relu,
     "silu": F.silu,
+    "tanh": torch.tanh,
 }
 
 

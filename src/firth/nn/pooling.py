@@ -60,12 +60,13 @@ class AttentionPooling(nn.Module):
 
     def weights(self, states: Tensor, mask: Tensor) -> Tensor:
         """The weight of each position (batch, time), 0 at padding."""
-        scores = self.score(torch.tanh(self.hidden(states))).squeeze(-1).float()
+        scores: Tensor = self.score(torch.tanh(self.hidden(states))).squeeze(-1).float()
         return scores.masked_fill(~mask, -torch.inf).softmax(-1)
 
     def forward(self, states: Tensor, mask: Tensor, directions: int = 1) -> Tensor:
         """Hidden states (batch, time, width) -> (batch, width)."""
-        return (self.weights(states, mask)[..., None].to(states.dtype) * states).sum(1)
+        weights = self.weights(states, mask)[..., None].to(states.dtype)
+        return (weights * states).sum(1)
 
 
 POOLINGS: dict[str, Callable[[int], FixedPooling | AttentionPooling]] = {  # by name: from the width of states

@@ -9,7 +9,7 @@ from torch.nn import functional as F
 from firth.config import schema
 from firth.errors import FirthError
 from firth.objectives.objective import Objective, SystemProtocol, text_of
-from firth.objectives.requirements import require
+from firth.objectives.requirements import require_task
 from firth.types import Batch, State, Term, Tokens, expect
 
 
@@ -20,7 +20,7 @@ class ContrastiveObjective(Objective):
 
     def __init__(self, config: schema.Neural, width: int):
         super().__init__()
-        require(config, schema.PoolingHead, schema.TwoTowers)
+        require_task(config, schema.PoolingHead.kind)
         self.temperature = expect(config.objective, schema.Contrastive).temperature
         if config.train.gradient_accumulation > 1:
             what = "in-batch negatives need the whole batch at once, so gradients cannot be accumulated"
@@ -54,7 +54,7 @@ class ContrastiveObjective(Objective):
     def _embed(self, system: SystemProtocol, tokens: Tokens) -> Tensor:
         """Sentence embeddings of length 1 (batch, width)."""
         encoded = system.encode(Batch({"text": tokens}, {}))
-        return F.normalize(system.head(encoded.states, encoded.mask).float(), dim=-1)
+        return F.normalize(system.head(encoded), dim=-1)
 
 
 def duplicates(tokens: Tokens) -> Tensor:

@@ -28,8 +28,8 @@ class SystemProtocol(Protocol):
     def head(self) -> nn.Module:
         """Hidden states to predictions."""
 
-    def encode(self, batch: Batch, state: State | None = None) -> Encoded:
-        """Hidden states of the input streams, and the state carried on."""
+    def encode(self, batch: Batch, state: State | None = None, *, keep_layers: bool = False) -> Encoded:
+        """Hidden states of the input streams (with `keep_layers` of each layer), and the state carried on."""
 
     @property
     def embedding_weight(self) -> Tensor:

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
+from typing import get_args
+
 from firth.config import schema
 from firth.errors import FirthError
 from firth.nn.attention.mask import mask_pattern
-from firth.types import expect
-
-PooledHead = schema.ClassificationHead | schema.PoolingHead
 
 
 def is_causal(backbone: schema.Backbone) -> bool:
@@ -17,19 +16,29 @@ def is_causal(backbone: schema.Backbone) -> bool:
     return not isinstance(backbone, schema.EncoderDecoder) and backbone.bidirectional == "no"
 
 
-def require(config: schema.Neural, head: type[PooledHead], *batching: type[schema.Batching]) -> None:
-    """Refuse a head, batching or backbone that the objective does not support, and pooling of a first token that
-    attends to nothing."""
-    kind = config.objective.kind
-    for name, types in (("head", (head,)), ("batching", batching)):
-        if not isinstance(getattr(config, name), types):
-            kinds = " or ".join(type_.kind for type_ in types)
-            what = f"the objective {kind} needs {name}.kind = {kinds}"
-            raise FirthError(what, where=name, do=f"set {name}.kind={types[0].kind}")
-    backbone = config.backbone
-    if isinstance(backbone, schema.EncoderDecoder):
+def require_task(config: schema.Neural, *heads: str) -> None:
+    """Refuse heads of no labelled task (or other heads than those of these kinds), batches without the head's targets,
+    encoder-decoders, and a pooling that the backbone does not allow."""
+    head, batching, kind = config.head, config.batching, config.objective.kind
+    if head.predicts == "tokens" or (heads and head.kind not in heads):
+        do = f"set head.kind={heads[0] if heads else 'classification'}"
+        raise FirthError(f"the objective {kind} does not train the head {head.kind}", where="head.kind", do=do)
+    if head.predicts != batching.targets:
+        what = f"head.kind = {head.kind} predicts {head.predicts}, and batching.kind = {batching.kind} gives"
+        fitting = [each.kind for each in get_args(schema.Batching) if each.targets == head.predicts]
+        do = f"set batching.kind={' or '.join(fitting)}"
+        raise FirthError(f"{what} {batching.targets}", where="batching.kind", do=do)
+    if isinstance(config.backbone, schema.EncoderDecoder):
         do = "start from an encoder or decoder, such as bert or gpt-2"
         raise FirthError(f"the objective {kind} does not support encoder-decoders", where="backbone", do=do)
-    if is_causal(backbone) and expect(config.head, head).pooling == "first":
+    _check_pooling(config.backbone, head.pooling)
+
+
+def _check_pooling(backbone: schema.Backbone, pooling: str) -> None:
+    """Refuse pooling of states that have not read the text."""
+    if isinstance(backbone, schema.Recurrent) and backbone.bidirectional == "average" and "last" in pooling:
+        what = "averaged directions have no common last state"
+        raise FirthError(what, where="head.pooling", do="set backbone.bidirectional=concatenate, or head.pooling=max")
+    if is_causal(backbone) and pooling == "first":
         what = "with a causal mask the first token attends to nothing of the text"
         raise FirthError(what, where="head.pooling", do="set head.pooling=last and batching.layout=cls-last")

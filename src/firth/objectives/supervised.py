@@ -6,7 +6,7 @@ from firth.config import schema
 from firth.models.heads.task_head import METRIC, TaskHead, target_counts
 from firth.objectives.objective import Objective, SystemProtocol
 from firth.objectives.requirements import require_task
-from firth.types import Batch, State, Term, expect
+from firth.types import Batch, State, Term
 
 
 class SupervisedObjective(Objective):
@@ -24,4 +24,6 @@ class SupervisedObjective(Objective):
 
     def terms(self, system: SystemProtocol, batch: Batch, state: State | None) -> tuple[list[Term], State | None]:
         """The terms of the head."""
-        return expect(system.head, TaskHead).loss(system.encode(batch), batch.targets), None
+        head = system.head
+        assert isinstance(head, TaskHead)  # checked by `require_task`
+        return head.loss(system.encode(batch), batch.targets), None

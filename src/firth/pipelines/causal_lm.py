@@ -14,7 +14,7 @@ from firth.datasets.collators.sentence_pairs import InputSequence
 from firth.datasets.token_cache import Split
 from firth.errors import FirthError
 from firth.models.build import System
-from firth.models.heads.pooling import pool
+from firth.nn import pooling
 from firth.pipelines.encode_texts import encode_texts
 from firth.pipelines.language_model import LanguageModel
 from firth.pipelines.lm_stepper import NeuralStepper
@@ -95,7 +95,7 @@ class NeuralEngine:
             inputs.append(InputSequence(np.array(ids, np.int64), np.zeros(len(ids), np.int64)))
 
         def mean(encoded: Encoded) -> torch.Tensor:
-            return pool(encoded.states, encoded.mask, "mean")
+            return pooling.mean(encoded.states, encoded.mask)
 
         return encode_texts(self.system, inputs, self.special, self.config.train, mean)
 

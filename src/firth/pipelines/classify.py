@@ -34,26 +34,26 @@ IMAGES_PER_BATCH = 64
 class NeuralClassifier(BaseClassifier):
     """A trained neural classifier: what `firth.load` returns for one."""
 
-    metric, weight_format = "accuracy", ""
+    weight_format = ""
 
     def __init__(self, run: Run, tokenizer: Tokenizer | None, system: System) -> None:
         self.run, self.tokenizer, self.system = run, tokenizer, system
         self.config = run.record.config
 
+    @property
+    def metric(self) -> str:
+        """The metric that is logged during training."""
+        return str(self.system.head.metric)
+
     @staticmethod
     def metric_value(total: float, count: float) -> float:
-        """The metric that is logged during training, accuracy, from its sum and count."""
+        """The metric that is logged during training, from its sum and count."""
         return total / count
 
     @property
     def labels(self) -> tuple[str, ...]:
         """All classes, from frequent to rare."""
         return tuple(self.run.record.data["labels"])
-
-    def class_probabilities(self, encoded: Encoded) -> Tensor:
-        """The probability of each label (batch, labels): a softmax over them, or a sigmoid for each (multi-label)."""
-        logits = self.system.head(encoded.states, encoded.mask).float()
-        return logits.sigmoid() if self.config.head.problem_type == "multi-label" else logits.softmax(-1)
 
     def signed(self, split: labelled_dataset.Split, guess: str = "first") -> str:
         """The signature of a score."""
@@ -96,7 +96,7 @@ class TextClassifier(NeuralClassifier):
     def predict_proba(self, texts: str | Iterable[str] | Iterable[tuple[str, str]]) -> np.ndarray:
         """The probability of every label for a text or sentence pair (labels,) or for each of a list (texts, labels),
         in the order of `labels`."""
-        return self.outputs(texts, self.class_probabilities)
+        return self.outputs(texts, self.system.head.scores)
 
     def outputs(self, texts: Any, head: Callable[[Encoded], Tensor]) -> np.ndarray:
         """The outputs of a head for a text or sentence pair (labels,) or for each of a list (texts, labels)."""
@@ -149,7 +149,7 @@ class ImageClassifier(NeuralClassifier):
             pixels = np.stack([self._load_image(image) for image in texts[start : start + IMAGES_PER_BATCH]])
             with autocast(self.config.train):
                 batch = Batch({"image": Pixels(pixels)}, {}).to("cpu")
-                probabilities.append(self.class_probabilities(self.system.encode(batch)).numpy())
+                probabilities.append(self.system.head.scores(self.system.encode(batch)).numpy())
         return np.concatenate(probabilities)
 
     def _load_image(self, image: np.ndarray | str | Path) -> np.ndarray:

@@ -81,7 +81,7 @@ class SentenceEncoder(TextModel):
         inputs = build_inputs([(text,) for text in texts], self.tokenizer, self.config.batching)
 
         def head(encoded: Encoded) -> Tensor:
-            vectors = self.system.head(encoded.states, encoded.mask).float()
+            vectors = self.system.head(encoded)
             return F.normalize(vectors, dim=-1) if self.config.head.normalize else vectors
 
         return encode_texts(self.system, inputs, self.tokenizer.special, self.config.train, head)

@@ -7,7 +7,6 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from torch import Tensor
 
 from firth.config import schema
 from firth.datasets import labelled_dataset
@@ -21,7 +20,6 @@ from firth.pipelines.classify import ImageClassifier, NeuralClassifier, TextClas
 from firth.runs.run_folder import Run
 from firth.runs.trained_model import read_options
 from firth.tokenizers.tokenizer import Tokenizer
-from firth.types import Encoded
 
 _PAIRS = schema.TaskExamples(tasks=("similarity",))
 
@@ -34,15 +32,10 @@ class RegressionOptions:
 class TextRegressor(TextClassifier):
     """A text regression model, such as a cross-encoder: what `firth.load` returns for one."""
 
-    def values(self, encoded: Encoded) -> Tensor:
-        """The outputs of the head (batch, values), after their activation."""
-        logits = self.system.head(encoded.states, encoded.mask).float()
-        return logits.sigmoid() if self.config.head.output_activation == "sigmoid" else logits
-
     def predict(self, texts: Any, count: int = 1, threshold: float = 0.0) -> Any:
         """The value of a text or sentence pair, or an array of them for a list; with several labels an array of values
         for each."""
-        values = self.outputs(texts, self.values)
+        values = self.outputs(texts, self.system.head.scores)
         values = values[..., 0] if len(self.labels) == 1 else values
         return float(values) if values.ndim == 0 else values
 
@@ -83,7 +76,7 @@ class TextRegressor(TextClassifier):
     def answer(self, line: str, options: Mapping[str, object]) -> dict[str, Any]:
         """The values of a text."""
         read_options(RegressionOptions, options)
-        values = self.outputs([self.parse_input(line)], self.values)[0]
+        values = self.outputs([self.parse_input(line)], self.system.head.scores)[0]
         return {"input": line, "values": [[*pair] for pair in zip(self.labels, map(float, values), strict=True)]}
 
     def format_answer(self, answer: Mapping[str, Any]) -> str:

@@ -4,7 +4,15 @@
 
 from __future__ import annotations
 
-from firth.config.schema.backbones import Backbone, EncoderDecoder, Recurrent, RNNAttention, Window
+from firth.config.schema.backbones import (
+    Backbone,
+    Convolutional,
+    EncoderDecoder,
+    NoBackbone,
+    Recurrent,
+    RNNAttention,
+    Window,
+)
 from firth.config.schema.batching import (
     Batching,
     Bucketed,

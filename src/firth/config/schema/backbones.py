@@ -1,4 +1,4 @@
-"""Backbones: vectors to hidden states (recurrent, fixed window, Transformer, encoder-decoder)."""
+"""Backbones: vectors to hidden states (recurrent, fixed window, convolutions, Transformer, encoder-decoder)."""
 
 from __future__ import annotations
 
@@ -44,6 +44,34 @@ class Window:
 
 
 @dataclass(frozen=True)
+class Convolutional:
+    """Convolutions of several widths over the embeddings, side by side (Kim 2014)."""
+
+    kind: ClassVar[str] = "cnn"
+    bidirectional: ClassVar[str] = "window"
+    dropout: ClassVar[float] = 0.0
+    filters: int = bounded(100, least=1)  # feature maps of each width
+    widths: tuple[int, ...] = field(default=(3, 4, 5), metadata={"least": 1, "most": 100})  # tokens of a filter
+    activation: Literal["relu", "tanh", "gelu"] = "relu"
+    init_range: float = bounded(0.01, least=0.0)  # weights are initialised uniformly in ±init_range
+
+    @property
+    def width(self) -> int:
+        """The width of a hidden state: all feature maps."""
+        return self.filters * len(self.widths)
+
+
+@dataclass(frozen=True)
+class NoBackbone:
+    """No layers: the hidden states are the embeddings, whose mean is a bag of words (deep averaging; Iyyer 2015)."""
+
+    kind: ClassVar[str] = "none"
+    bidirectional: ClassVar[str] = "all"
+    dropout: ClassVar[float] = 0.0
+    width: int = bounded(300, least=1)  # of the embeddings
+
+
+@dataclass(frozen=True)
 class RNNAttention:
     """Attention of a recurrent decoder over the encoder's hidden states."""
 
@@ -82,4 +110,4 @@ class EncoderDecoder:
         return self.encoder.width
 
 
-Backbone = Recurrent | Window | Transformer | EncoderDecoder
+Backbone = Recurrent | Window | Transformer | EncoderDecoder | Convolutional | NoBackbone

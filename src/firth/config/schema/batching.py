@@ -15,6 +15,7 @@ class RowLayout:
     """What every kind of batching has."""
 
     input_kind: ClassVar[str] = "tokens"  # the kind of input that these batches fit
+    targets: ClassVar[str] = "tokens"  # what is to be predicted
     carries_state: ClassVar[bool] = False  # rows go on where those of the last batch stopped
     pairs = "none"  # without annotation, so that a field of this name keeps its place below
     layout = "cls-first"
@@ -77,6 +78,7 @@ class SentencePairs(RowLayout):
     """One example per row, its one or two texts between special tokens; bucketed by length."""
 
     kind: ClassVar[str] = "sentence-pairs"
+    targets: ClassVar[str] = "labels"
     batch_size: int = bounded(32, least=1)  # rows of a batch
     length: int = bounded(128, least=8)  # tokens of a row at most; of two texts the longer is truncated first
     # cls-first: [CLS] text [SEP] text [SEP] (BERT); double-sep: [CLS] text [SEP] [SEP] text [SEP], all of one segment
@@ -90,6 +92,7 @@ class TwoTowers(RowLayout):
     """The two texts of a pair in separate rows, left and right; a line of plain text is paired with itself."""
 
     kind: ClassVar[str] = "two-towers"
+    targets: ClassVar[str] = "pairs"
     batch_size: int = bounded(64, least=2)  # pairs of a batch; all but one are negatives
     length: int = bounded(64, least=8)  # tokens of a row at most
     # cls-first, double-sep: [CLS] text [SEP]; cls-last: [START] text [CLS]; plain: text
@@ -112,6 +115,7 @@ class ImageRows(RowLayout):
     """One labelled image per row."""
 
     kind: ClassVar[str] = "images"
+    targets: ClassVar[str] = "labels"
     input_kind: ClassVar[str] = "patches"
     length: ClassVar[int] = 0  # the input says how many positions an image has
     batch_size: int = bounded(32, least=1)  # images of a batch

@@ -7,6 +7,10 @@ from typing import ClassVar, Literal
 
 from firth.config.core import bounded
 
+# Hidden state of the first or last token (of a bidirectional network the last of each direction), the mean or the
+# maximum of all, last, maximum and mean side by side (ULMFiT), or a mean weighted by attention (Yang et al. 2016).
+PoolingKind = Literal["first", "last", "mean", "max", "last-max-mean", "attention"]
+
 
 @dataclass(frozen=True)
 class LMHead:
@@ -14,6 +18,9 @@ class LMHead:
 
     kind: ClassVar[str] = "lm"
     outputs: ClassVar[str] = "vocabulary"  # what has an output each
+    predicts: ClassVar[str] = "tokens"  # the targets that it needs
+    pooling: ClassVar[str] = "none"  # what only heads over one vector of a text have
+    problem_type: ClassVar[str] = "single-label"
     copies: ClassVar[bool] = False
     tied: bool = True  # weight tying: the output matrix is the input embedding (Press and Wolf 2017)
     bias: bool = True  # a bias for each token of the vocabulary
@@ -39,6 +46,9 @@ class OtherHead:
     """A head that predicts no tokens."""
 
     outputs: ClassVar[str] = "none"
+    predicts: ClassVar[str] = "tokens"  # the targets that it needs
+    pooling = "none"  # without annotation, so that fields of these names keep their place below
+    problem_type = "single-label"
     copies: ClassVar[bool] = False  # what only LM heads have
     tied: ClassVar[bool] = True
     character_width: ClassVar[int] = 0
@@ -57,13 +67,14 @@ class ClassificationHead(OtherHead):
 
     kind: ClassVar[str] = "classification"
     outputs: ClassVar[str] = "labels"
-    pooling: Literal["first", "mean", "last"] = "first"  # hidden state of the first or last token, or the mean of all
+    predicts: ClassVar[str] = "labels"
+    pooling: PoolingKind = "first"
     pooler: bool = True  # a dense layer with activation before the logits (BERT)
     activation: Literal["tanh", "gelu", "relu"] = "tanh"  # the pooler's (BERT: tanh; ELECTRA: gelu; DistilBERT: relu)
     bias: bool = True  # bias of the logits (GPT-1 and GPT-2: none)
     dropout: float = bounded(0.1, least=0.0, most=0.95)  # dropout before the logits
-    # single-label: a softmax over the labels; multi-label: a sigmoid for each; regression: the outputs are the values.
-    # Only single-label can be trained; the others come from Hugging Face
+    max_norm: float = bounded(0.0, least=0.0)  # the weights of a logit have at most this norm (Kim 2014: 3); 0: any
+    # single-label: a softmax over the labels; multi-label: a sigmoid for each; regression: the outputs are the values
     problem_type: Literal["single-label", "multi-label", "regression"] = "single-label"
     output_activation: Literal["none", "sigmoid"] = "none"  # activation of the values of a regression (cross-encoders)
 
@@ -73,8 +84,8 @@ class PoolingHead(OtherHead):
     """Sentence embedding: one vector for the whole text."""
 
     kind: ClassVar[str] = "pooling"
-    # hidden state of the first or last token, or the mean or the maximum over all tokens
-    pooling: Literal["first", "mean", "last", "max"] = "mean"
+    predicts: ClassVar[str] = "pairs"
+    pooling: PoolingKind = "mean"
     normalize: bool = True  # embeddings of length 1 (sentence-transformers: Normalize)
 
 

@@ -14,6 +14,7 @@ class ObjectiveOptions:
 
     noise: ClassVar[tuple[str, ...]] = ()
     next_sentence = False  # without annotation, so that a field of this name keeps its place below
+    class_weights = "none"
     special_tokens: ClassVar[tuple[str, ...]] = ("cls", "sep", "mask", "end")  # roles of those it needs
 
 
@@ -135,9 +136,11 @@ class PrefixLM(ObjectiveOptions):
 
 @dataclass(frozen=True)
 class Supervised(ObjectiveOptions):
-    """Supervised classification of a text, a text pair or an image."""
+    """Supervised learning of a labelled task: the head decides what is predicted and what it costs."""
 
     kind: ClassVar[str] = "supervised"
+    # balanced: all labels have the same weight in the loss, however rare; none: all examples have
+    class_weights: Literal["none", "balanced"] = "none"
     special_tokens: ClassVar[tuple[str, ...]] = ("cls", "sep", "end")
 
 

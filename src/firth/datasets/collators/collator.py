@@ -8,7 +8,6 @@ from typing import Protocol
 
 import numpy as np
 
-from firth.datasets.label_ids import UNKNOWN_LABEL
 from firth.types import Batch, Cursor, Target, Tokens
 
 
@@ -31,10 +30,9 @@ def chunk_order(order: np.ndarray, batch_size: int) -> list[list[list[int]]]:
     return [[[number] for number in numbers[at : at + batch_size]] for at in range(0, len(numbers), batch_size)]
 
 
-def label_target(labels: np.ndarray) -> Target[np.ndarray]:
-    """Label ids as a target; labels that the training split does not have weigh 0."""
-    known = labels != UNKNOWN_LABEL
-    return Target(np.where(known, labels, 0), known.astype(np.float32))
+def select_targets(target: Target[np.ndarray], numbers: list[int]) -> Target[np.ndarray]:
+    """The targets of these examples."""
+    return Target(target.values[numbers], target.weight[numbers])
 
 
 def make_batch(

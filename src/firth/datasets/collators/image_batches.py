@@ -7,7 +7,7 @@ from functools import lru_cache
 import numpy as np
 
 from firth.config.schema import ImageRows
-from firth.datasets.collators.collator import chunk_order, label_target
+from firth.datasets.collators.collator import chunk_order, select_targets
 from firth.datasets.collators.packing import PlannedBatches
 from firth.datasets.collators.sentence_pairs import LABEL, ExampleList
 from firth.datasets.image_dataset import ImageSplit
@@ -32,9 +32,6 @@ class ImageBatches(PlannedBatches):
         split = self.split
         if not isinstance(split, ImageSplit):
             raise FirthError("no images to train on", where="data", do="set data.kind=images and data.text")
-        if len(split.label_names) < 2:
-            what = f"{len(split.label_names)} label in the training images ({', '.join(split.label_names)})"
-            raise FirthError(what, where="data", do="give images of at least two labels")
         return ExampleList(np.arange(len(split)), np.zeros(len(split), np.int64))
 
     def _group(self, order: np.ndarray) -> list[list[list[int]]]:
@@ -42,4 +39,5 @@ class ImageBatches(PlannedBatches):
 
     def _collate(self, rows: list[list[int]], at: Cursor) -> Batch:
         numbers = [number for (number,) in rows]
-        return Batch({IMAGE: Pixels(self.split.pixels(numbers))}, {LABEL: label_target(self.split.labels[numbers])}, at)
+        targets = {LABEL: select_targets(self.split.target, numbers)}
+        return Batch({IMAGE: Pixels(self.split.pixels(numbers))}, targets, at)

@@ -14,7 +14,7 @@ from typing import NamedTuple
 import numpy as np
 
 from firth.config.schema import Layout, SentencePairs, TwoTowers
-from firth.datasets.collators.collator import chunk_order, label_target
+from firth.datasets.collators.collator import chunk_order, select_targets
 from firth.datasets.collators.packing import Chunks, PlannedBatches
 from firth.datasets.training_data import ExampleSplit
 from firth.errors import FirthError
@@ -96,11 +96,8 @@ class SentencePairBatches(PlannedBatches):
     @lru_cache(maxsize=1)  # noqa: B019 - one list; the object lives as long as the run
     def _items(self) -> ExampleList:
         split = self.split
-        if not isinstance(split, ExampleSplit) or split.labels is None:
+        if not isinstance(split, ExampleSplit) or split.target is None:
             raise FirthError("no labels to train on", where="data", do="give labelled texts: a file or a data set")
-        if len(split.label_names) < 2:
-            what = f"1 label in the training examples ({split.label_names[0]})"
-            raise FirthError(what, where="data", do="give texts of at least two labels")
         # [END] of each text counts as the special token after it
         sizes = np.diff(split.starts).reshape(-1, split.texts_per_example).sum(1) + 1
         return ExampleList(np.arange(len(split)), np.minimum(sizes, self.config.length))
@@ -117,7 +114,7 @@ class SentencePairBatches(PlannedBatches):
         numbers = [number for (number,) in rows]
         sequences = [build_input_sequence(self.split.texts(number), self.config, self.special) for number in numbers]
         text = pad_sequences(sequences, self.special, segments=self.split.texts_per_example > 1)
-        return Batch({"text": text}, {LABEL: label_target(self.split.labels[numbers])}, at)
+        return Batch({"text": text}, {LABEL: select_targets(self.split.target, numbers)}, at)
 
 
 class TwoTowerBatches(PlannedBatches):

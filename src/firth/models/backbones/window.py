@@ -31,7 +31,9 @@ class WindowBackbone(nn.Module):
         shape = (batch_size, self.context_size - 1, self.input_width)
         return State(source={}, live={"window": torch.zeros(shape, device=device)})
 
-    def forward(self, vectors: Tensor, tokens: Tokens, state: State | None = None, keep_layers: bool = False) -> Encoded:
+    def forward(
+        self, vectors: Tensor, tokens: Tokens, state: State | None = None, keep_layers: bool = False
+    ) -> Encoded:
         """Token embeddings (batch, time, input width) -> hidden states (batch, time, width), and the next state."""
         state = state or self.start(len(vectors), vectors.device)
         vectors_so_far = torch.cat([state.live["window"].to(vectors.dtype), vectors], 1)

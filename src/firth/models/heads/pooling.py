@@ -2,21 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 
 import torch
 from torch import Tensor, nn
 from torch.nn import functional as F
 
 from firth.config import schema
-from firth.models.heads.problem_types import problem_type
+from firth.models.heads.problem_types import PROBLEM_TYPES
 from firth.models.heads.task_head import TaskHead, make_terms
+from firth.nn.feedforward import ACTIVATIONS
 from firth.nn.pooling import POOLINGS
 from firth.types import Encoded, Target, Term
 
 LABEL = "label"  # the target
 INIT_STD = 0.02  # standard deviation of the initial weights
-ACTIVATIONS: dict[str, Callable[[Tensor], Tensor]] = {"tanh": torch.tanh, "gelu": F.gelu, "relu": F.relu}
 
 
 class ClassificationHead(TaskHead):
@@ -31,7 +31,8 @@ class ClassificationHead(TaskHead):
             ACTIVATIONS[config.activation],
         )
         pooled = self.pooling.width
-        self.problem = problem_type(config.problem_type, config.output_activation)
+        self.max_norm = config.max_norm
+        self.problem = PROBLEM_TYPES[config.problem_type](config)
         self.metric = self.problem.metric
         self.pooler = nn.Linear(pooled, pooled) if config.pooler else None
         self.classifier = nn.Linear(pooled, labels, bias=config.bias)
@@ -45,7 +46,11 @@ class ClassificationHead(TaskHead):
         """Hidden states (batch, time, width) -> logits (batch, labels)."""
         pooled = self.pooling(encoded.states, encoded.mask, encoded.directions)
         pooled = pooled if self.pooler is None else self.activation(self.pooler(pooled))
-        logits: Tensor = self.classifier(F.dropout(pooled, self.dropout, self.training))
+        pooled = F.dropout(pooled, self.dropout, self.training)
+        if self.max_norm:
+            weight = torch.renorm(self.classifier.weight, 2, 0, self.max_norm)
+            return F.linear(pooled, weight, self.classifier.bias).float()
+        logits: Tensor = self.classifier(pooled)
         return logits.float()
 
     def loss(self, encoded: Encoded, targets: Mapping[str, Target]) -> list[Term]:

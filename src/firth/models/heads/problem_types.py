@@ -3,10 +3,15 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from collections.abc import Callable
 
 import torch
 from torch import Tensor
 from torch.nn import functional as F
+
+from firth.config import schema
+
+OUTPUT_ACTIVATIONS: dict[str, Callable[[Tensor], Tensor]] = {"none": lambda values: values, "sigmoid": torch.sigmoid}
 
 
 class ProblemType(ABC):
@@ -67,7 +72,7 @@ class Regression(ProblemType):
     metric = "mean_squared_error"
 
     def __init__(self, activation: str):
-        self.activation = {"none": torch.nn.Identity(), "sigmoid": torch.sigmoid}[activation]
+        self.activation = OUTPUT_ACTIVATIONS[activation]
 
     def losses(self, logits: Tensor, values: Tensor) -> Tensor:
         """The squared error, the sum over outputs."""
@@ -78,14 +83,11 @@ class Regression(ProblemType):
 
     def scores(self, logits: Tensor) -> Tensor:
         """The values."""
-        values: Tensor = self.activation(logits)
-        return values
+        return self.activation(logits)
 
 
-def problem_type(name: str, output_activation: str) -> ProblemType:
-    """The problem type of a configured name."""
-    return {
-        "single-label": SingleLabel,
-        "multi-label": MultiLabel,
-        "regression": lambda: Regression(output_activation),
-    }[name]()
+PROBLEM_TYPES: dict[str, Callable[[schema.ClassificationHead], ProblemType]] = {
+    "single-label": lambda config: SingleLabel(),
+    "multi-label": lambda config: MultiLabel(),
+    "regression": lambda config: Regression(config.output_activation),
+}
