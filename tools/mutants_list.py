@@ -67,14 +67,15 @@ NN = [
     ("feedforward.py", "gate_proj(x)) * hidden", "gate_proj(x)) + hidden", "parity"),
     ("reversible.py", "other - residual.detach()", "other + residual.detach()", "nn/test_reversible.py"),
     ("fused_loss.py", "float(rows.start > 0)", "0.0", "nn/test_fused_loss.py"),
+    ("pooling.py", "(mask.sum(1) - 1).clamp", "(mask.sum(1) * 0 + mask.shape[1] - 1).clamp", "nn/test_pooling.py"),
+    ("pooling.py", "(states * real).sum(1) / real.sum(1)", "states.mean(1)", "nn/test_pooling.py"),
+    ("pooling.py", "states[:, 0, width:]", "ends[:, width:]", "nn/test_pooling.py"),
 ]
 MODELS = [
     ("build.py", "self.input.weight", "self.input.weight.detach()", "models/heads"),
     ("heads/lm_head.py", "is not None and self.training:", "is not None:", "models/heads"),
     ("heads/lm_head.py", "1 / math.sqrt(width)", "math.sqrt(width)", "parity/test_encoder_decoder.py"),
     ("heads/lm_head.py", "- weight.mean(0)", "- weight.sum(0)", "models pipelines/test_translate.py"),
-    ("heads/pooling.py", "mask.sum(1) - 1 if", "mask.sum(1) * 0 + mask.shape[1] - 1 if", "models/heads"),
-    ("heads/pooling.py", "(states * real).sum(1) / real.sum(1)", "states.mean(1)", "models/heads"),
     ("heads/pointer_generator.py", "+ copied * (1 - gate)", "+ copied * gate", "models/heads"),
     ("inputs/token_embedding.py", "F.dropout(embeddings, self.dropout, self.training)", "embeddings", "models/inputs"),
     (

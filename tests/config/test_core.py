@@ -51,7 +51,7 @@ def test_a_kind_is_chosen_by_name_and_starts_from_its_defaults():
         ("tokenizer.model=bep", "tokenizer.model = bep: not one of char, byte"),
         ("batching.kind=packt", "batching: unknown kind 'packt'; did you mean 'packed'?"),
         ("head.tied=perhaps", "head.tied = perhaps: expected bool"),
-        ("backbone=lstm", "backbone: unknown kind 'lstm'; known: encoder-decoder, recurrent, transformer, window"),
+        ("backbone=lstm", "backbone: unknown kind 'lstm'; known: cnn, encoder-decoder, none, recurrent, transformer"),
         ("width", "cannot read setting 'width'; write it as key=value"),
     ],
 )

@@ -65,8 +65,11 @@ def test_logits_and_loss_equal_berts(time):
     target = torch.tensor([0, 2, 1, 2])
     actual = his(ids, mask, segment, labels=target)
     batch = Batch({"text": Tokens(ids, mask, segment=segment)}, {"label": Target(target, torch.ones(4))})
-    encoded = mine.encode(batch)
+    encoded = mine.encode(batch, keep_layers=True)
     torch.testing.assert_close(mine.head(encoded), actual.logits, atol=1e-5, rtol=1e-5)
+    layers = his(ids, mask, segment, output_hidden_states=True).hidden_states
+    for one, other in zip(encoded.layers[1:], layers[1:], strict=True):  # the first is the input, before its norm
+        torch.testing.assert_close(one[mask], other[mask], atol=1e-5, rtol=1e-5)
     nll, hits = mine(batch)[0]
     torch.testing.assert_close(nll.sum / nll.count, actual.loss, atol=1e-5, rtol=1e-5)
     assert (float(hits.sum), hits.weight) == (float((actual.logits.argmax(1) == target).sum()), 0.0)

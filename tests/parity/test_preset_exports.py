@@ -13,7 +13,7 @@ from test_huggingface import our_batch, our_logits, reachable, same_hashes, text
 from firth.config import core, schema
 from firth.interop import exporter
 from firth.models.build import build
-from firth.models.heads.pooling import ClassificationHead
+from firth.models.heads.sequence_classification import ClassificationHead
 from firth.presets import PRESETS, preset
 from firth.tokenizers.tokenizer import Tokenizer
 from firth.types import Batch, Pixels, Tokens

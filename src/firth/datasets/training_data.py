@@ -120,7 +120,7 @@ def read_examples(config: schema.Neural, ready: Tokenizers, cache: Path, progres
     problem = config.head.problem_type
     names = label_names(parts["train"], problem)
     splits = {name: tokenise(part, tokenizer, names, cache) for name, part in parts.items()}
-    if names and config.head.predicts == "labels":
+    if names and config.batching.targets == "labels":
         targets = {name: example_targets(part, names, problem) for name, part in parts.items()}
         if config.objective.class_weights == "balanced" and problem == "single-label":
             targets["train"] = balanced(targets["train"], len(names))

@@ -20,7 +20,7 @@ from firth.interop.hf_folder import CONFIG
 from firth.interop.importer import load_pretrained
 from firth.interop.model_family import is_headless
 from firth.models.build import System, build
-from firth.models.heads.pooling import ClassificationHead
+from firth.models.heads.sequence_classification import ClassificationHead
 from firth.tokenizers.tokenizer import Tokenizer
 from firth.types import Batch, Pixels, Tokens
 

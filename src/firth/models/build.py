@@ -19,7 +19,8 @@ from firth.models.backbones.window import WindowBackbone
 from firth.models.heads.discriminator import DiscriminatorHead
 from firth.models.heads.lm_head import CopyDistribution, LMHead
 from firth.models.heads.pointer_generator import PointerGeneratorHead
-from firth.models.heads.pooling import ClassificationHead, PoolingHead
+from firth.models.heads.sentence_embedding import PoolingHead
+from firth.models.heads.sequence_classification import ClassificationHead
 from firth.models.inputs.image_patches import PatchEmbedding
 from firth.models.inputs.token_embedding import TokenEmbedding
 from firth.objectives.causal_lm import CausalLMObjective

@@ -1,4 +1,4 @@
-"""Heads over one vector of a whole sequence: classification, and the vector itself as a sentence embedding."""
+"""Classification and regression head over one vector of a whole sequence."""
 
 from __future__ import annotations
 
@@ -63,16 +63,3 @@ class ClassificationHead(TaskHead):
     def scores(self, encoded: Encoded) -> Tensor:
         """Probabilities of the labels, or values (batch, labels)."""
         return self.problem.scores(self(encoded))
-
-
-class PoolingHead(nn.Module):
-    """The pooled state itself, as a sentence embedding."""
-
-    def __init__(self, config: schema.PoolingHead, labels: int, width: int, embedding_width: int):
-        super().__init__()
-        self.pooling = POOLINGS[config.pooling](width)
-
-    def forward(self, encoded: Encoded) -> Tensor:
-        """Hidden states (batch, time, width) -> vectors (batch, width)."""
-        vectors: Tensor = self.pooling(encoded.states, encoded.mask, encoded.directions)
-        return vectors.float()
