@@ -31,11 +31,22 @@ def scheme_name(name: str) -> str:
     return scheme
 
 
+def split_tag(tag: str) -> tuple[str, str]:
+    """The prefix and the label of a tag: B-PER is B and PER."""
+    prefix, _, label = tag.partition("-")
+    return prefix, label
+
+
+def continues(before: str, tag: str) -> bool:
+    """Whether a tag continues the span of the tag before it, in any scheme."""
+    return _continues(split_tag(before), split_tag(tag))
+
+
 def tags_to_spans(tags: Sequence[str]) -> list[Span]:
     """The spans of a sentence in any scheme; a tag that cannot continue a span begins one, as in conlleval."""
     spans, start, last = [], -1, (OUTSIDE, "")
     for position, tag in enumerate([*tags, OUTSIDE]):
-        now = _parts(tag)
+        now = split_tag(tag)
         if start >= 0 and not _continues(last, now):
             spans.append(Span(start, position, last[1]))
             start = -1
@@ -91,17 +102,12 @@ def detect(sentences: Iterable[Sequence[str]]) -> str | None:
     return possible[0] if any_span else None
 
 
-def _parts(tag: str) -> tuple[str, str]:
-    prefix, _, label = tag.partition("-")
-    return prefix, label
-
-
 def _tag(prefix: str, label: str) -> str:
     return f"{prefix}-{label}" if label else prefix
 
 
 def _is_tag(tag: str, scheme: str) -> bool:
-    prefix, _ = _parts(tag)
+    prefix, _ = split_tag(tag)
     allowed = {*SCHEMES[scheme][0], *SCHEMES[scheme][1], "B"}
     return tag == OUTSIDE or (prefix in allowed and not tag.endswith("-"))
 
