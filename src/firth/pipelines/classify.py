@@ -19,6 +19,7 @@ from firth.datasets.readers import image_files
 from firth.errors import FirthError
 from firth.metrics.score import signature
 from firth.models.build import System
+from firth.models.heads.sequence_classification import LABEL
 from firth.pipelines.encode_texts import build_inputs, encode_texts
 from firth.pipelines.label_predictions import BaseClassifier, run_examples
 from firth.runs.run_folder import Run
@@ -54,6 +55,11 @@ class NeuralClassifier(BaseClassifier):
     def labels(self) -> tuple[str, ...]:
         """All classes, from frequent to rare."""
         return tuple(self.run.record.data["labels"])
+
+    def label_scores(self, encoded: Encoded) -> Tensor:
+        """The head's probabilities of labels, or values (batch, labels)."""
+        scores: Tensor = self.system.head.scores(encoded)[LABEL]
+        return scores
 
     def signed(self, split: labelled_dataset.Split, guess: str = "first") -> str:
         """The signature of a score."""
@@ -96,7 +102,7 @@ class TextClassifier(NeuralClassifier):
     def predict_proba(self, texts: str | Iterable[str] | Iterable[tuple[str, str]]) -> np.ndarray:
         """The probability of every label for a text or sentence pair (labels,) or for each of a list (texts, labels),
         in the order of `labels`."""
-        return self.outputs(texts, self.system.head.scores)
+        return self.outputs(texts, self.label_scores)
 
     def outputs(self, texts: Any, head: Callable[[Encoded], Tensor]) -> np.ndarray:
         """The outputs of a head for a text or sentence pair (labels,) or for each of a list (texts, labels)."""
@@ -149,7 +155,7 @@ class ImageClassifier(NeuralClassifier):
             pixels = np.stack([self._load_image(image) for image in texts[start : start + IMAGES_PER_BATCH]])
             with autocast(self.config.train):
                 batch = Batch({"image": Pixels(pixels)}, {}).to("cpu")
-                probabilities.append(self.system.head.scores(self.system.encode(batch)).numpy())
+                probabilities.append(self.label_scores(self.system.encode(batch)).numpy())
         return np.concatenate(probabilities)
 
     def _load_image(self, image: np.ndarray | str | Path) -> np.ndarray:

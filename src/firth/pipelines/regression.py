@@ -35,7 +35,7 @@ class TextRegressor(TextClassifier):
     def predict(self, texts: Any, count: int = 1, threshold: float = 0.0) -> Any:
         """The value of a text or sentence pair, or an array of them for a list; with several labels an array of values
         for each."""
-        values = self.outputs(texts, self.system.head.scores)
+        values = self.outputs(texts, self.label_scores)
         values = values[..., 0] if len(self.labels) == 1 else values
         return float(values) if values.ndim == 0 else values
 
@@ -76,7 +76,7 @@ class TextRegressor(TextClassifier):
     def answer(self, line: str, options: Mapping[str, object]) -> dict[str, Any]:
         """The values of a text."""
         read_options(RegressionOptions, options)
-        values = self.outputs([self.parse_input(line)], self.system.head.scores)[0]
+        values = self.outputs([self.parse_input(line)], self.label_scores)[0]
         return {"input": line, "values": [[*pair] for pair in zip(self.labels, map(float, values), strict=True)]}
 
     def format_answer(self, answer: Mapping[str, Any]) -> str:

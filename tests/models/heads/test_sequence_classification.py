@@ -33,7 +33,7 @@ def test_one_label():
     loss, hits = terms(made, labels)
     torch.testing.assert_close(loss, (F.cross_entropy(made(ENCODED), labels, reduction="none") * WEIGHT).sum())
     torch.testing.assert_close(hits, ((made(ENCODED).argmax(1) == labels) * WEIGHT).sum())
-    torch.testing.assert_close(made.scores(ENCODED), made(ENCODED).softmax(1))
+    torch.testing.assert_close(made.scores(ENCODED)["label"], made(ENCODED).softmax(1))
 
 
 def test_several_labels():
@@ -42,7 +42,7 @@ def test_several_labels():
     loss, hits = terms(made, labels.float())
     each = F.binary_cross_entropy_with_logits(made(ENCODED), labels.float(), reduction="none").sum(1)
     torch.testing.assert_close(loss, (each * WEIGHT).sum())
-    predicted = made.scores(ENCODED) > 0.5
+    predicted = made.scores(ENCODED)["label"] > 0.5
     torch.testing.assert_close(hits, ((predicted == labels.bool()).all(1) * WEIGHT).sum())
 
 
@@ -52,7 +52,7 @@ def test_regression(activation):
     made.classifier = torch.nn.Linear(6, 1)
     values = torch.tensor([0.1, 0.9, 0.5, 0.3, 0.0])
     loss, error = terms(made, values)
-    torch.testing.assert_close(loss, ((made.scores(ENCODED)[:, 0] - values).square() * WEIGHT).sum())
+    torch.testing.assert_close(loss, ((made.scores(ENCODED)["label"][:, 0] - values).square() * WEIGHT).sum())
     torch.testing.assert_close(error, loss.detach())
 
 

@@ -57,6 +57,7 @@ from firth.config.schema.heads import (
     LMHead,
     PointerGeneratorHead,
     PoolingHead,
+    TaggingHead,
 )
 from firth.config.schema.inputs import Input, PatchInput, TokenInput
 from firth.config.schema.neural import Neural, Optimizer, Schedule, Train

@@ -80,6 +80,20 @@ class ClassificationHead(OtherHead):
 
 
 @dataclass(frozen=True)
+class TaggingHead(OtherHead):
+    """Sequence tagging: a tag for each word, in every layer of tags of the data."""
+
+    kind: ClassVar[str] = "tagging"
+    outputs: ClassVar[str] = "labels"
+    predicts: ClassVar[str] = "tags"
+    # softmax: each tag by itself; crf: all tags of a sentence together (Lafferty et al. 2001; Lample et al. 2016)
+    decoder: Literal["softmax", "crf"] = "crf"
+    subwords: Literal["first", "last", "mean"] = "first"  # a word's state, from those of its subword tokens
+    hidden: int = bounded(0, least=0)  # width of a tanh layer before the scores of tags (Lample et al. 2016); 0: none
+    dropout: float = bounded(0.0, least=0.0, most=0.95)  # dropout of the words' states
+
+
+@dataclass(frozen=True)
 class PoolingHead(OtherHead):
     """Sentence embedding: one vector for the whole text."""
 
@@ -89,4 +103,4 @@ class PoolingHead(OtherHead):
     normalize: bool = True  # embeddings of length 1 (sentence-transformers: Normalize)
 
 
-Head = LMHead | PointerGeneratorHead | DiscriminatorHead | ClassificationHead | PoolingHead
+Head = LMHead | PointerGeneratorHead | DiscriminatorHead | ClassificationHead | TaggingHead | PoolingHead

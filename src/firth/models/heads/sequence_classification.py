@@ -60,6 +60,6 @@ class ClassificationHead(TaskHead):
         metric = (self.problem.metrics(logits.detach(), target.values) * target.weight).sum()
         return make_terms({LABEL: loss}, metric, {LABEL: target})
 
-    def scores(self, encoded: Encoded) -> Tensor:
+    def scores(self, encoded: Encoded) -> dict[str, Tensor]:
         """Probabilities of the labels, or values (batch, labels)."""
-        return self.problem.scores(self(encoded))
+        return {LABEL: self.problem.scores(self(encoded))}

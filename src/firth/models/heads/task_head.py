@@ -22,8 +22,8 @@ class TaskHead(nn.Module, ABC):
         """A term for each target, by its name, and the term `METRIC`; each with its count of `target_counts`."""
 
     @abstractmethod
-    def scores(self, encoded: Encoded) -> Tensor:
-        """Probabilities, or the values of a regression."""
+    def scores(self, encoded: Encoded) -> Mapping[str, Tensor]:
+        """Probabilities, or the values of a regression, for each target."""
 
 
 def target_counts(targets: Mapping[str, Target]) -> dict[str, float]:
