@@ -77,7 +77,7 @@ def images(tmp_path_factory):
     return root
 
 
-LITTLE = {**SMALL, "input.image_size": 8, "backbone.width": 16, "backbone.depth": 1}
+LITTLE = {**SMALL, "inputs.image.image_size": 8, "backbone.width": 16, "backbone.depth": 1}
 LITTLE |= {"batching.batch_size": 4, "train.checkpoint_every": 2}
 
 
@@ -112,7 +112,7 @@ def test_another_run_is_initialised_from_it_and_keeps_its_labels(images, tmp_pat
 
 @pytest.mark.parametrize("what", ["classifier:tiny", "bert:tiny"])
 def test_text_models_cannot_be_initialised_from_images(learned, what):
-    with pytest.raises(FirthError, match="that run's input is patches, and here it is tokens"):
+    with pytest.raises(FirthError, match="that run reads pixels, and here it is tokens"):
         api.resolve_config(what, [], {"init-from": str(learned.run.path)})
 
 

@@ -26,7 +26,7 @@ def classifier(pool="first", layer=True, frame="first", **backbone):
     config = schema.Neural(
         data=schema.TaskExamples(),
         batching=schema.SentencePairs(length=24, layout=frame),
-        input=schema.TokenInput(segments=2),
+        inputs=schema.Inputs(text=schema.TokenInput(segments=2)),
         backbone=transformer(**{**shape, "epsilon": 1e-12, "activation": "gelu", **backbone}),
         head=schema.ClassificationHead(pooling=pool, pooler=layer, dropout=0.0),
         objective=schema.Supervised(),
@@ -37,8 +37,8 @@ def classifier(pool="first", layer=True, frame="first", **backbone):
 @torch.no_grad()
 def copy_bert(his, mine):
     embeddings = his.bert.embeddings
-    mine.input.weight.copy_(embeddings.word_embeddings.weight)
-    mine.input.segments.copy_(embeddings.token_type_embeddings.weight)
+    mine.inputs["text"].weight.copy_(embeddings.word_embeddings.weight)
+    mine.inputs["text"].segments.copy_(embeddings.token_type_embeddings.weight)
     mine.backbone.positions.weight.copy_(embeddings.position_embeddings.weight)
     put(mine.backbone.input_norm, embeddings.LayerNorm)
     for block, layer in zip(mine.backbone.blocks, his.bert.encoder.layer, strict=True):

@@ -147,7 +147,7 @@ def read_seq2seq(config: schema.Neural, ready: Tokenizers, cache: Path, progress
     tokenizers = dict(ready) or _pair_tokenizers(config, parts["train"])
     vocabularies = "; ".join(f"{kind.kind}, {kind.vocab_size:,} tokens" for kind in reversed(tokenizers.values()))
     say(f"tokenizer: {vocabularies}" if len(tokenizers) == 1 else f"tokenizers of source and target: {vocabularies}")
-    with_characters = bool(config.input.character_width or config.head.character_width)
+    with_characters = bool(config.input_of("source").character_width or config.head.character_width)
     splits = {name: tokenise_pairs(part, tokenizers, cache, with_characters) for name, part in parts.items()}
     _report(parts, splits, data, say)
     if truncated := int((splits["train"].lengths > config.batching.length).any(1).sum()):

@@ -115,7 +115,7 @@ def _generator(config: schema.Neural) -> schema.Neural:
 
 def _extract(system: System, config: schema.Neural) -> System:
     """A part of a system as a system of its own, with the tensors of its companion network where it has them."""
-    part, prefix = build(config, len(system.input.weight)).eval(), "objective.companion."
+    part, prefix = build(config, len(system.embedding_weight)).eval(), "objective.companion."
     own = system.state_dict()
     tensors = own | {name.removeprefix(prefix): own[name] for name in own if name.startswith(prefix)}
     part.load_state_dict({name: tensors[name] for name in part.state_dict()})

@@ -245,8 +245,10 @@ def _initialise(prepared: Prepared, run: Run | None, say: Callable[[str], None])
         say(initialise_student(system, teacher))
     if config.init_from:
         say(initialise_weights(system, config, tokenizer, prepared.splits["train"].label_names))
-    if config.input.pretrained_vectors:
-        say(load_pretrained_vectors(system, config.input, tokenizer))
+    for name, part in config.used_inputs.items():
+        if part.pretrained_vectors:
+            own = prepared.tokenizers.get(name, tokenizer)
+            say(load_pretrained_vectors(system, name, part.pretrained_vectors, own))
 
 
 def _sizes(tokenizers: Tokenizers, splits: dict[str, Split]) -> tuple[int, int, int]:

@@ -60,8 +60,8 @@ def _parameters(system: System) -> int:
 def _tokens(config: schema.Neural, batch: Batch[np.ndarray]) -> float:
     """Positions that a parameter is applied to: those of a stream, on average; patches of images."""
     sizes = [
-        stream.ids.size if isinstance(stream, Tokens) else stream.batch_size * config.input.positions
-        for stream in batch.streams.values()
+        stream.ids.size if isinstance(stream, Tokens) else stream.batch_size * config.input_of(name).positions
+        for name, stream in batch.streams.items()
     ]
     return sum(sizes) / len(sizes)
 
