@@ -14,7 +14,7 @@ SMALL = {"tokenizer.vocabulary_size": 300, "batching.length": 16, "batching.batc
 SKIPPED = (".html", "")  # reports and locks, which are not read
 RUNS: dict[str, dict[str, Any]] = {
     "ngram-lm": {},
-    "lstm-lm:tiny": {**SMALL, "backbone.width": 8, "backbone.depth": 1, "input.width": 8},
+    "lstm-lm:tiny": {**SMALL, "backbone.width": 8, "backbone.depth": 1, "inputs.text.width": 8},
     "gpt-2:tiny": {**SMALL, "backbone.width": 8, "backbone.depth": 1, "backbone.heads": 2},
     "skipgram:tiny": {},
 }

@@ -36,7 +36,8 @@ def our_config(width: int, depth: int, heads: int) -> schema.Neural:
         norm=schema.LayerNorm(placement="post", embeddings=True, epsilon=1e-12),
     )  # fmt: skip
     return schema.Neural(
-        batching=schema.SegmentPairs(batch_size=BATCH, length=LENGTH), input=schema.TokenInput(segments=2),
+        batching=schema.SegmentPairs(batch_size=BATCH, length=LENGTH),
+        inputs=schema.Inputs(text=schema.TokenInput(segments=2)),
         backbone=backbone, head=schema.LMHead(transform=True), objective=schema.MaskedLM(),
     )  # fmt: skip
 

@@ -72,7 +72,7 @@ NN = [
     ("pooling.py", "states[:, 0, width:]", "ends[:, width:]", "nn/test_pooling.py"),
 ]
 MODELS = [
-    ("build.py", "self.input.weight", "self.input.weight.detach()", "models/heads"),
+    ("build.py", "(self.streams[-1]).weight", "(self.streams[-1]).weight.detach()", "models/heads"),
     ("heads/lm_head.py", "is not None and self.training:", "is not None:", "models/heads"),
     ("heads/lm_head.py", "1 / math.sqrt(width)", "math.sqrt(width)", "parity/test_encoder_decoder.py"),
     ("heads/lm_head.py", "- weight.mean(0)", "- weight.sum(0)", "models pipelines/test_translate.py"),

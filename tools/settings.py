@@ -16,6 +16,7 @@ from types import UnionType
 from typing import Any, Literal, get_args, get_origin, get_type_hints
 
 from firth.config import schema
+from firth.config.streams import Streams
 
 ROOT = Path(__file__).parent.parent
 PAGE = ROOT / "docs" / "configuration.md"
@@ -50,9 +51,11 @@ def sections(kind: type, told: dict[type, str], path: str = "") -> Iterator[str]
     hints, said = get_type_hints(kind), comments(kind)
     groups, rows = [], []
     for item in fields(kind):
-        inner = [each for each in _members(hints[item.name]) if is_dataclass(each)]
-        if inner:
-            groups.append((item.name, inner))
+        hint, name = hints[item.name], item.name
+        if get_origin(hint) is Streams:
+            groups += [(f"{name}.{_stream_of(kind, each)}", [each]) for each in _members(*get_args(hint))]
+        elif inner := [each for each in _members(hint) if is_dataclass(each)]:
+            groups.append((name, inner))
         else:
             meaning = said.get(item.name, "").replace("|", "\\|")
             rows.append(
@@ -66,7 +69,8 @@ def sections(kind: type, told: dict[type, str], path: str = "") -> Iterator[str]
     )
     for name, inner in groups:
         for each in inner:
-            several = f' with `kind = "{each.kind}"`' if len(inner) > 1 and hasattr(each, "kind") else ""
+            kinds = len(inner) > 1 or "." in name
+            several = f' with `kind = "{each.kind}"`' if kinds and hasattr(each, "kind") else ""
             yield f"### `{path}{name}`{several}\n"
             if each in told:
                 yield f"As `{told[each]}`.\n"
@@ -77,6 +81,12 @@ def sections(kind: type, told: dict[type, str], path: str = "") -> Iterator[str]
 
 def _members(hint: Any) -> tuple[Any, ...]:
     return get_args(hint) if isinstance(hint, UnionType) else (hint,)
+
+
+def _stream_of(kind: type, group: Any) -> str:
+    """The first stream of any batching that holds what this input takes."""
+    batchings = _members(get_type_hints(kind)["batching"])
+    return next(name for each in batchings for name, holds in each.streams.items() if holds == group.takes)
 
 
 def _default(item: Field) -> Any:

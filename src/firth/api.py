@@ -293,9 +293,11 @@ def _resolve_paths(config: schema.System) -> schema.System:
     # a run may be resumed from another working directory
     if isinstance(config, (schema.WordEmbeddings, schema.Neural)) and config.init_from:
         config = replace(config, init_from=str(Path(config.init_from).absolute()))
-    if isinstance(config, schema.Neural) and config.input.pretrained_vectors:
-        vectors = str(Path(config.input.pretrained_vectors).absolute())
-        config = replace(config, input=replace(config.input, pretrained_vectors=vectors))
+    if isinstance(config, schema.Neural):
+        for name, part in config.inputs.items():
+            if part.pretrained_vectors:
+                vectors = str(Path(part.pretrained_vectors).absolute())
+                config = replace(config, inputs=config.inputs.replace(name, pretrained_vectors=vectors))
     if core.has(config, "objective.teacher") and config.objective.teacher:
         teacher = str(Path(config.objective.teacher).absolute())
         config = replace(config, objective=replace(config.objective, teacher=teacher))

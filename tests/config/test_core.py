@@ -6,8 +6,9 @@ from dataclasses import replace
 
 import pytest
 
-from firth.config import from_dict, merge, override, to_dict
-from firth.config.schema import Neural, Packed, System
+from firth.config import core, from_dict, merge, override, to_dict
+from firth.config.schema import ImageRows, Inputs, Neural, Packed, PatchInput, Seq2Seq, SourceTarget, System, TokenInput
+from firth.config.streams import Streams
 from firth.config.toml import to_toml
 from firth.errors import FirthError
 from firth.presets import PRESETS, preset
@@ -19,7 +20,8 @@ EVERY = [f"{name}:{size}" for name, entry in PRESETS.items() for size in entry.s
 def test_a_preset_survives_dictionaries_and_toml(name):
     config = preset(name)
     assert from_dict(System, to_dict(config)) == config
-    assert merge(type(config)(), tomllib.loads(to_toml(to_dict(config)))) == config
+    assert from_dict(System, tomllib.loads(to_toml(to_dict(config)))) == config
+    assert merge(config, tomllib.loads(to_toml(to_dict(config)))) == config
 
 
 def test_overrides_are_read_as_their_field_is_typed():
@@ -53,6 +55,14 @@ def test_a_kind_is_chosen_by_name_and_starts_from_its_defaults():
         ("head.tied=perhaps", "head.tied = perhaps: expected bool"),
         ("backbone=lstm", "backbone: unknown kind 'lstm'; known: cnn, encoder-decoder, none, recurrent, transformer"),
         ("width", "cannot read setting 'width'; write it as key=value"),
+        ("input.dropout=0.3", "unknown key 'input.dropout'; did you mean 'inputs.text.dropout'?"),
+        ("input.kind=patches", "unknown key 'input.kind'; did you mean 'inputs.text.kind'?"),
+        ("inputs.dropout=0.3", "unknown key 'inputs.dropout'; did you mean 'inputs.text.dropout'?"),
+        ("inputs.txt.dropout=0.3", "inputs: unknown stream 'txt'; did you mean 'text'?"),
+        ("inputs.image.width=8", "inputs: unknown stream 'image'; known: text"),
+        ("inputs.text.dropuot=0.3", "unknown key 'inputs.text.dropuot'; did you mean 'inputs.text.dropout'?"),
+        ("inputs.text.dropout=7", "inputs.text.dropout = 7.0: must be at most 0.95"),
+        ("inputs=tokens", "inputs has groups of settings by stream; set a key of one, as inputs.text.kind"),
     ],
 )
 def test_a_wrong_setting_is_one_helpful_line(setting, says):
@@ -88,3 +98,49 @@ def test_a_number_beyond_64_bits_is_one_line(number):
         with pytest.raises(FirthError) as caught:
             merge(Neural(), tomllib.loads(f"{key} = {number}"))
         assert "\n" not in str(caught.value) and len(str(caught.value)) < 300
+
+
+# --- settings by stream -------------------------------------------------------------------------------------------
+
+SEQ2SEQ = Neural(batching=SourceTarget(), objective=Seq2Seq())
+
+
+def test_an_input_is_set_by_its_stream_and_keeps_its_kind():
+    vit = Neural(batching=ImageRows(), inputs=Inputs(image=PatchInput()))
+    config = override(vit, ["inputs.image.dropout=0.3"])
+    assert config.inputs == {"image": PatchInput(dropout=0.3)} and config.used_inputs == dict(config.inputs)
+    assert merge(vit, {"inputs": {"image": {"dropout": 0.3}}}) == config
+    assert from_dict(System, to_dict(config)) == config
+    assert core.has(config, "inputs.image.dropout") and not core.has(config, "inputs.text.dropout")
+    assert not core.has(config, "inputs.image.dropout.more") and not core.has(config, "inputs.image.segments")
+
+
+@pytest.mark.parametrize("settings", [["inputs.source.dropout=0.3", "inputs.text.width=8"], ["inputs.text.width=8"]])
+def test_a_stream_has_the_input_of_text_until_it_has_one_of_its_own(settings):
+    """Which starts as that of `text`, in whichever order the settings come."""
+    config = override(SEQ2SEQ, settings)
+    dropout = 0.3 if "source" in settings[0] else 0.0
+    assert config.input_of("source") == TokenInput(width=8, dropout=dropout)
+    assert config.input_of("target") == config.input_of("text") == TokenInput(width=8)
+    assert list(config.used_inputs) == ["text", "source"][: len(settings)]
+
+
+def test_the_other_settings_decide_which_streams_there_are():
+    settings = ["inputs.image.image_size=16", "batching.kind=images"]
+    config = override(Neural(), settings)
+    assert config.used_inputs == {"image": PatchInput(image_size=16)}
+    tables = {"inputs": {"image": {"image_size": 16}}, "batching": {"kind": "images"}}
+    assert merge(Neural(), tables) == config
+    assert from_dict(System, to_dict(config)) == config
+    with pytest.raises(FirthError, match=r"inputs: unknown stream 'label'; known: source, target, text"):
+        override(SEQ2SEQ, ["inputs.label.width=3"])
+
+
+def test_settings_by_stream_are_one_value():
+    one, other = Streams(b=1, a=2), Streams({"a": 2}, b=1)
+    assert one == other == {"a": 2, "b": 1} and hash(one) == hash(other) and list(one) == ["a", "b"]
+    assert repr(one) == "Streams(a=2, b=1)" and one.map(str) == {"a": "2", "b": "1"}
+    assert Inputs(text=TokenInput()).replace("text", width=3) == {"text": TokenInput(width=3)}
+    with pytest.raises(AttributeError):
+        one.c = 3
+    assert hash(SEQ2SEQ) == hash(replace(SEQ2SEQ))

@@ -12,11 +12,17 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
+import torch
 
 import firth
-from firth.config.migrations import keep_split, rename_tensors
+from firth.config import from_dict, to_dict
+from firth.config.migrations import inputs_by_stream, keep_split, rename_tensors
+from firth.config.schema import System
 from firth.datasets.text_dataset import documents
 from firth.datasets.token_cache import default_cache
+from firth.models.build import build
+from firth.models.sizes import Sizes
+from firth.presets import preset
 from firth.runs.ladder_folder import LadderFolder
 from firth.runs.run_folder import Run
 from firth.runs.summary import summary
@@ -73,6 +79,30 @@ def test_the_gate_of_an_old_feed_forward_layer_gets_its_name_and_its_factor_too(
     }
     plain = {f"{block}.inner.input.weight": 1}
     assert rename_tensors(plain) == {f"{block}.sublayer.up_proj.weight": 1}
+
+
+def test_the_one_input_of_old_tensors_belongs_to_its_stream():
+    text = ("input.weight", "average.input.segments", "source_input.weight")
+    image = ("input.projection.bias", "mean.input.cls_token")
+    assert list(rename_tensors(dict.fromkeys(text + image))) == [
+        "inputs.text.weight",
+        "average.inputs.text.segments",
+        "inputs.source.weight",
+        "inputs.image.projection.bias",
+        "mean.inputs.image.cls_token",
+    ]
+
+
+@pytest.mark.parametrize("name", ["lstm-lm:tiny", "vit:tiny", "bahdanau:tiny", "bert:tiny", "electra:tiny"])
+def test_a_configuration_of_one_input_has_it_by_stream_and_no_tensor_of_today_is_renamed(name):
+    config = preset(name)
+    values = to_dict(config)
+    (one,) = values.pop("inputs").values()
+    assert from_dict(System, inputs_by_stream({**values, "input": one})) == config
+    assert inputs_by_stream(to_dict(config)) == to_dict(config)
+    with torch.device("meta"):
+        tensors = build(config, Sizes(40, {"source": 50} if "source" in config.streams else {})).state_dict()
+    assert list(rename_tensors(tensors)) == list(tensors)
 
 
 def test_a_stored_text_without_a_way_of_splitting_is_split_by_documents(old):

@@ -27,7 +27,7 @@ CONFIG = schema.Neural(
     data=schema.LabelledImages(),
     tokenizer=schema.NoTokenizer(),
     batching=schema.ImageRows(batch_size=4),
-    input=schema.PatchInput(image_size=8, patch_size=4),
+    inputs=schema.Inputs(image=schema.PatchInput(image_size=8, patch_size=4)),
     backbone=schema.Transformer(width=16, depth=1, heads=2, mask="bidirectional"),
     head=schema.ClassificationHead(pooler=False),
     objective=schema.Supervised(),
@@ -64,7 +64,7 @@ def test_grey_and_colours():
     images = pytest.importorskip("PIL.Image")
     wanted = np.asarray(images.fromarray(coloured).convert("L"), np.float32)
     assert abs(resize(coloured, 4, 1)[0] * 255 - wanted).max() <= 0.51
-    with pytest.raises(FirthError, match=r"2 channels, where input\.channels = 3"):
+    with pytest.raises(FirthError, match=r"2 channels, where inputs\.image\.channels = 3"):
         resize(noise((4, 4, 2)), 4, 3)
 
 
@@ -73,7 +73,7 @@ def test_grey_and_colours():
 
 def made(count=11):
     result = [Image(noise((5 + n % 3, 6, 3), n), label="ab"[n % 2]) for n in range(count)]
-    return make_split(labelled_dataset.make_split("train", result), ("b", "a"), CONFIG.input)
+    return make_split(labelled_dataset.make_split("train", result), ("b", "a"), CONFIG.inputs["image"])
 
 
 def test_an_epoch_has_every_image_once_with_its_label():
@@ -95,7 +95,7 @@ def test_an_epoch_has_every_image_once_with_its_label():
 
 def test_labels_that_training_has_not_met_weigh_nothing():
     images = [Image(noise((4, 4, 3)), label=label) for label in "axb"]
-    split = make_split(labelled_dataset.make_split("valid", images), ("b", "a"), CONFIG.input)
+    split = make_split(labelled_dataset.make_split("valid", images), ("b", "a"), CONFIG.inputs["image"])
     (batch,) = make_batches(CONFIG.batching, split, None, 0).evaluation_batches()
     assert sorted(zip(batch.targets["label"].values, batch.targets["label"].weight, strict=True)) == [
         (0, 0.0), (0, 1.0), (1, 1.0)
@@ -179,15 +179,15 @@ def test_images_that_cannot_serve_are_refused(tmp_path):
 
 
 def test_parts_of_a_configuration_that_do_not_belong_together_are_refused(tmp_path):
-    with pytest.raises(FirthError, match="does not take images"):
-        read_training_data(replace(CONFIG, input=schema.TokenInput()), {}, tmp_path, Quiet())
-    with pytest.raises(FirthError, match="gives tokens, and the input takes patches"):
+    with pytest.raises(FirthError, match="stream image, which holds pixels, and the input of text takes tokens"):
+        read_training_data(replace(CONFIG, inputs=schema.Inputs(text=schema.TokenInput())), {}, tmp_path, Quiet())
+    with pytest.raises(FirthError, match="the stream text, which holds tokens, and has no input; set"):
         build(replace(CONFIG, batching=schema.SentencePairs()), 0)
     with pytest.raises(FirthError, match="no images to train on"):
         make_batches(CONFIG.batching, None, None, 0).count(0)
     with pytest.raises(FirthError, match=r"1 label in the training examples \(b\)"):
-        make_split(labelled_dataset.make_split("train", [Image(noise((4, 4, 3)), label="b")]), ("b",), CONFIG.input)
+        make_split(labelled_dataset.make_split("train", [Image(noise((4, 4, 3)), label="b")]), ("b",), CONFIG.inputs["image"])
     with pytest.raises(FirthError, match=r"context = 4 is shorter than the 5 positions of an image"):
         build(replace(CONFIG, backbone=replace(CONFIG.backbone, context=4)), 0)
-    with pytest.raises(FirthError, match=r"input.mean.*2 values for images of 3 channels"):
-        build(replace(CONFIG, input=replace(CONFIG.input, mean=(0.5, 0.5))), 0)
+    with pytest.raises(FirthError, match=r"inputs.image.mean.*2 values for images of 3 channels"):
+        build(replace(CONFIG, inputs=CONFIG.inputs.replace("image", mean=(0.5, 0.5))), 0)

@@ -50,7 +50,7 @@ def electra(tmp_path_factory):
     out = tmp_path_factory.mktemp("electra") / "run"
     # a post-norm discriminator of this size learns nothing at the rate of the others
     own = {
-        "input.width": 16,
+        "inputs.text.width": 16,
         "backbone.dropout": 0.0,
         "train.budget": "150 steps",
         "train.optimizer.learning_rate": 3e-3,
@@ -94,7 +94,7 @@ def test_masks_are_filled_by_the_generator(electra):
     batch = electra._batch([electra._encode("3 [MASK] 4 are friends")])
     companion, text = electra.system.objective.companion, batch.streams["text"]
     with torch.no_grad():
-        states = companion(electra.system.input(text), text)[0, 2]
+        states = companion(electra.system.embed("text", text), text)[0, 2]
         probabilities = companion.head.log_probabilities(states, electra.system.embedding_weight).exp()
     expected = {electra._token_text(token): value for token, value in enumerate(probabilities.tolist())}
     assert {each.text: each.probability for each in predictions} == pytest.approx(expected, abs=1e-6)
@@ -130,7 +130,7 @@ def batch_of(model, config):
 
 def test_a_student_takes_its_sizes_and_tokenizer_from_the_teacher(bert, student):
     assert student.config.backbone == replace(bert.config.backbone, depth=1)
-    assert student.config.input.segments == 0
+    assert student.config.inputs["text"].segments == 0
     assert student.tokenizer.hash == bert.tokenizer.hash
     assert {score.name: score.value for score in student.evaluate()}["masked_perplexity"] < 25
     assert student.fill("3 [MASK] 4 are friends")[0][0].text == "and"
@@ -180,7 +180,8 @@ def test_terms_without_a_weight_are_left_out(student, bert):
 
 
 def test_a_student_of_the_same_depth_starts_as_its_teacher(bert):
-    config = replace(bert.config, input=replace(bert.config.input, segments=0), objective=schema.Distillation())
+    inputs = bert.config.inputs.replace("text", segments=0)
+    config = replace(bert.config, inputs=inputs, objective=schema.Distillation())
     system = build(config, bert.tokenizer.vocab_size).eval()
     assert "tensors initialised from the teacher" in initialise_student(system, bert.system)
     one_segment = replace(bert.config, batching=replace(bert.config.batching, pairs="none"))

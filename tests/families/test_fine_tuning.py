@@ -15,6 +15,7 @@ from firth.api import export_model
 from firth.datasets.records import Labelled, Pair
 from firth.errors import FirthError
 from firth.models.build import build
+from firth.models.sizes import Sizes
 from firth.presets import PRESETS
 from firth.runs.checkpoints import Interrupted
 from firth.runs.progress import Quiet
@@ -254,7 +255,8 @@ def test_every_size_of_a_preset_fits_together(name):
     middle = "small" if name == "gpt-classifier" else "mini"
     assert {"tiny", middle, "base"} <= set(sizes)
     with torch.device("meta"):
-        counts = {size: sum(p.numel() for p in build(config, 1000, 3).parameters()) for size, config in sizes.items()}
+        built = {size: build(config, Sizes(1000, labels={"label": 3})) for size, config in sizes.items()}
+    counts = {size: sum(p.numel() for p in system.parameters()) for size, system in built.items()}
     assert counts["tiny"] < counts[middle] < counts["base"]
 
 

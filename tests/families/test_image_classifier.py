@@ -11,6 +11,7 @@ from firth import FirthError, api
 from firth.datasets.readers.image_files import encode
 from firth.datasets.sets import open_set
 from firth.models.build import build
+from firth.models.sizes import Sizes
 from firth.presets import preset
 from firth.runs.summary import summary
 
@@ -77,7 +78,7 @@ def images(tmp_path_factory):
     return root
 
 
-LITTLE = {**SMALL, "input.image_size": 8, "backbone.width": 16, "backbone.depth": 1}
+LITTLE = {**SMALL, "inputs.image.image_size": 8, "backbone.width": 16, "backbone.depth": 1}
 LITTLE |= {"batching.batch_size": 4, "train.checkpoint_every": 2}
 
 
@@ -112,7 +113,7 @@ def test_another_run_is_initialised_from_it_and_keeps_its_labels(images, tmp_pat
 
 @pytest.mark.parametrize("what", ["classifier:tiny", "bert:tiny"])
 def test_text_models_cannot_be_initialised_from_images(learned, what):
-    with pytest.raises(FirthError, match="that run's input is patches, and here it is tokens"):
+    with pytest.raises(FirthError, match="that run reads pixels, and here it is tokens"):
         api.resolve_config(what, [], {"init-from": str(learned.run.path)})
 
 
@@ -138,6 +139,6 @@ def test_what_is_no_image_is_refused(learned, tmp_path):
 
 def test_sizes_of_the_paper():
     with torch.device("meta"):
-        made = [build(preset(f"vit:{size}"), 0, 1000) for size in ("base", "large")]
+        made = [build(preset(f"vit:{size}"), Sizes(labels={"label": 1000})) for size in ("base", "large")]
     counts = [sum(tensor.numel() for tensor in system.parameters()) for system in made]
     assert counts == [86_567_656, 304_326_632]  # ViT-B/16 and ViT-L/16 with 1000 labels

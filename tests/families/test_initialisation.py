@@ -45,7 +45,7 @@ def test_the_network_is_the_runs_and_all_else_the_presets(run):
     config, pretrained = config_from(run), Run.open(run).record.config
     preset = api.resolve_config("bert:tiny").config
     assert config.backbone.width == 16 and config.backbone.depth == 1 and config.tokenizer == pretrained.tokenizer
-    assert config.head == pretrained.head and config.input == pretrained.input
+    assert config.head == pretrained.head and config.inputs == pretrained.inputs
     assert config.train == preset.train and config.batching == preset.batching
     assert config.backbone.context == max(16, preset.batching.length)  # as many positions as either needs
     assert config_from(run, **{"backbone.dropout": 0.3}).backbone.dropout == 0.3  # settings come last
@@ -72,11 +72,11 @@ def test_added_tokens_keep_their_initialisation(run):
     config = config_from(run, **{"batching.length": 16})
     tokenizer = initial_tokenizers(config)["text"]
     system = build(config, tokenizer.vocab_size + 3)
-    before = system.input.weight.detach().clone()
+    before = system.inputs["text"].weight.detach().clone()
     initialise_weights(system, config, tokenizer)
-    source = read_tensors(run / "model.safetensors")["input.weight"]
-    assert torch.equal(system.input.weight[: len(source)], source)
-    assert torch.equal(system.input.weight[len(source) :], before[len(source) :])
+    source = read_tensors(run / "model.safetensors")["inputs.text.weight"]
+    assert torch.equal(system.inputs["text"].weight[: len(source)], source)
+    assert torch.equal(system.inputs["text"].weight[len(source) :], before[len(source) :])
 
 
 def test_weights_that_do_not_fit_are_named_with_their_shapes(run):
@@ -85,8 +85,8 @@ def test_weights_that_do_not_fit_are_named_with_their_shapes(run):
     with pytest.raises(FirthError) as error:
         initialise_weights(build(config, tokenizer.vocab_size), config, tokenizer)
     line = str(error.value)
-    table = read_tensors(run / "model.safetensors")["input.weight"]
-    assert f"do not fit: input.weight {tuple(table.shape)}, here ({len(table)}, 32)" in line
+    table = read_tensors(run / "model.safetensors")["inputs.text.weight"]
+    assert f"do not fit: inputs.text.weight {tuple(table.shape)}, here ({len(table)}, 32)" in line
     assert "more" in line and "\n" not in line
     deeper = replace(config, backbone=replace(config.backbone, width=16, depth=2))
     with pytest.raises(FirthError, match=r"blocks\.1\.attention.*none, here"):

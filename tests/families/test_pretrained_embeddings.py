@@ -20,7 +20,7 @@ def train(tmp_path, **more):
     words = ["cat", "dog", "sat"]
     vectors = np.arange(24, dtype=np.float32).reshape(3, 8) + 1
     WordVectors(words, vectors).save(tmp_path / "v.txt")
-    settings = {"input.frozen": True, "data.document": "line", "data.group_duplicates": False}
+    settings = {"inputs.text.frozen": True, "data.document": "line", "data.group_duplicates": False}
     settings |= more.pop("settings", {})
     model = firth.train(
         "lstm-lm:tiny", text=TEXT, out=tmp_path / "run", budget="2 steps", tokenizer="word", vocab_size=50,
@@ -31,7 +31,7 @@ def train(tmp_path, **more):
 
 def test_known_words_start_from_the_file_and_stay_if_frozen(tmp_path):
     model, vectors = train(tmp_path)
-    table = model._engine.system.input.weight.detach().numpy()
+    table = model._engine.system.inputs["text"].weight.detach().numpy()
     for word, vector in vectors.items():
         assert table[model.tokenizer.encode(word)[0]].tolist() == vector.tolist()
     other = table[model.tokenizer.encode("mat")[0]]
@@ -40,8 +40,8 @@ def test_known_words_start_from_the_file_and_stay_if_frozen(tmp_path):
 
 
 def test_vectors_that_are_not_frozen_learn(tmp_path):
-    model, vectors = train(tmp_path, settings={"input.frozen": False})
-    table = model._engine.system.input.weight.detach().numpy()
+    model, vectors = train(tmp_path, settings={"inputs.text.frozen": False})
+    table = model._engine.system.inputs["text"].weight.detach().numpy()
     vector = table[model.tokenizer.encode("cat")[0]]
     assert 0 < np.abs(vector - vectors["cat"]).max() < 0.1
 

@@ -21,7 +21,7 @@ SETTINGS = {
     "train.threads": 1, "tokenizer.vocabulary_size": 300,
 }  # fmt: skip
 KINDS = {
-    "tied": {"tokenizer.model": "byte-bpe", "head.tied": "true", "input.width": 8},
+    "tied": {"tokenizer.model": "byte-bpe", "head.tied": "true", "inputs.text.width": 8},
     "untied": {"tokenizer.model": "unigram", "head.tied": "false"},
     "words": {"tokenizer.model": "word", "head.tied": "true", "head.bias": "false"},
 }

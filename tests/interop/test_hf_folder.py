@@ -116,7 +116,7 @@ def test_more_rows_than_tokens_are_kept(gpt2, tmp_path):
     """Embedding matrices are often padded to a round number; the tokenizer does not know the last rows."""
     write_tokenizer(gpt2, SIZE - 6)
     model = api.import_model(gpt2, out=tmp_path / "run")
-    assert model.config.input.table_size == SIZE and model.tokenizer.vocab_size == SIZE - 6
+    assert model.config.inputs["text"].table_size == SIZE and model.tokenizer.vocab_size == SIZE - 6
     assert len(model.score(["w7 w8"])) == 1 and len(model.generate("w7", max_length=5)) == 1
     api.export_model(tmp_path / "run", to="huggingface", out=tmp_path / "out", verify=True)
     given, back = weights(gpt2), weights(tmp_path / "out")
@@ -128,8 +128,8 @@ def test_tokens_that_an_objective_needs_are_added(gpt2, tmp_path):
     write_tokenizer(gpt2, names=["[UNK]"])
     pretrained = load_pretrained(gpt2)
     assert any("no token for start, end" in note for note in pretrained.notes)
-    assert pretrained.tokenizer.vocab_size > SIZE and pretrained.config.input.table_size == 0
-    table = pretrained.tensors["input.weight"]
+    assert pretrained.tokenizer.vocab_size > SIZE and pretrained.config.inputs["text"].table_size == 0
+    table = pretrained.tensors["inputs.text.weight"]
     assert len(table) == pretrained.tokenizer.vocab_size
     torch.testing.assert_close(table[-1], table[:SIZE].mean(0))
     model = api.import_model(gpt2, out=tmp_path / "run")
@@ -159,7 +159,7 @@ def test_t5s_sentinels_stand_after_the_pieces_of_its_model(tmp_path):
         model.tokenizer.token_to_id("<extra_id_0>") == pieces + 99
         and model.tokenizer.token_to_id("<extra_id_99>") == pieces
     )
-    assert model.config.input.table_size == pieces + 128
+    assert model.config.inputs["text"].table_size == pieces + 128
     assert model.evaluate(TEXT)[0].name == "denoising_perplexity"
     told = api.export_model(tmp_path / "run", to="huggingface", out=tmp_path / "out", verify=True)
     assert "T5" in told
@@ -388,8 +388,8 @@ def test_what_is_written_has_the_tokenizer_of_the_run(tmp_path):
         ),
         (
             "transformer-lm:tiny",
-            {"backbone.positions.kind": "learned", "input.width": 8},
-            ["GPT-2 has no input.width = 8"],
+            {"backbone.positions.kind": "learned", "inputs.text.width": 8},
+            ["GPT-2 has no inputs.text.width = 8"],
         ),
         ("lstm-lm:tiny", {}, ["has a network of the kind recurrent with the objective causal", "GPT-2"]),
     ],

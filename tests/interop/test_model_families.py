@@ -133,8 +133,8 @@ SMALL = {
 SHAPE = {"width": 16, "depth": 1, "budget": "2 steps", "max_length": 16, "vocab_size": 300}
 OWN = [
     ("classifier:tiny", "bert", {"head.pooling": "first"}),
-    ("classifier:tiny", "distilbert", {"head.pooling": "first", "head.activation": "relu", "input.segments": 0}),
-    ("classifier:tiny", "electra", {"head.pooling": "first", "head.activation": "gelu", "input.width": 8}),
+    ("classifier:tiny", "distilbert", {"head.pooling": "first", "head.activation": "relu", "inputs.text.segments": 0}),
+    ("classifier:tiny", "electra", {"head.pooling": "first", "head.activation": "gelu", "inputs.text.width": 8}),
     ("gpt-classifier:tiny", "openai-gpt", {}),
     ("gpt-classifier:tiny", "gpt2", {"backbone.norm.placement": "pre"}),
 ]
@@ -167,7 +167,7 @@ def test_a_trained_vit_goes_out(tmp_path):
         (images / "ab"[number % 2]).mkdir(parents=True, exist_ok=True)
         pixels = np.random.default_rng(number).integers(0, 256, (8, 8, 3), np.uint8)
         (images / "ab"[number % 2] / f"{number}.ppm").write_bytes(b"P6\n8 8\n255\n" + pixels.tobytes())
-    settings = {**SMALL, "input.image_size": 8, "head.pooling": "first", "input.mean": "0.4,0.5,0.6"}
+    settings = {**SMALL, "inputs.text.image_size": 8, "head.pooling": "first", "inputs.text.mean": "0.4,0.5,0.6"}
     shape = {"width": 16, "depth": 1, "budget": "2 steps"}
     model = firth.train("vit:tiny", text=str(images), out=tmp_path / "run", settings=settings, **shape)
     assert "the same logits" in api.export_model(tmp_path / "run", to="huggingface", out=tmp_path / "out", verify=True)
@@ -179,7 +179,7 @@ def test_a_trained_vit_goes_out(tmp_path):
         his = theirs(pixel_values=(values - mean) / deviation).logits.softmax(-1)
     np.testing.assert_allclose(model.predict_proba([pixels]), his.numpy(), atol=1e-5)
     back = api.import_model(tmp_path / "out", out=tmp_path / "back")
-    assert back.config.input.mean == (0.4, 0.5, 0.6) and back.labels == model.labels
+    assert back.config.inputs["text"].mean == (0.4, 0.5, 0.6) and back.labels == model.labels
     np.testing.assert_allclose(back.predict_proba([pixels]), model.predict_proba([pixels]), atol=1e-6)
     with pytest.raises(FirthError, match="no examples of its own"):
         back.evaluate()

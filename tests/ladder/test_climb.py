@@ -98,7 +98,7 @@ def test_dropout_follows_from_the_planned_epochs(arguments, tmp_path, monkeypatc
     monkeypatch.setattr(climb.api, "plan", plan)
     result = firth.run_ladder(out=tmp_path / "out", **{**arguments, "rungs": "window-lm", "budget": "1s"})
     config = Run(result.path / "rungs" / "window-lm").record.config
-    assert planned == ["window-lm:tiny"] and config.backbone.dropout == config.input.dropout == 0.2
+    assert planned == ["window-lm:tiny"] and config.backbone.dropout == config.inputs["text"].dropout == 0.2
     # the command trains for a minute: hundreds of epochs on so little text
     assert "--budget 1m" in result.advice.command and "backbone.dropout=0.4" in result.advice.command
 

@@ -109,7 +109,7 @@ def test_many_epochs_are_trained_with_dropout():
     settings, budget = parse_settings({}), RungBudget("100.0s", 10**6)
     for epochs, dropout in ((1.0, 0.0), (6.0, 0.2), (50.0, 0.4)):
         config = choose_rung("lstm-lm", settings, TOKENIZER, budget, epochs).config
-        assert (config.input.dropout, config.backbone.dropout) == (dropout, dropout)
+        assert (config.inputs["text"].dropout, config.backbone.dropout) == (dropout, dropout)
         words = train_command("lstm-lm", "lstm-lm:tiny", settings, TOKENIZER, "100.0s", epochs)
         assert f"--set backbone.dropout={dropout}" in words
     assert choose_rung("5-gram", settings, TOKENIZER, budget, 50.0).config.method.order == 5

@@ -8,7 +8,7 @@ import torch
 from torch import nn
 
 from firth.config import schema
-from firth.config.schema import Bucketed, Contiguous, Neural, Recurrent, TokenInput
+from firth.config.schema import Bucketed, Contiguous, Inputs, Neural, Recurrent, TokenInput
 from firth.datasets.collators.batches import make_batches
 from firth.datasets.token_cache import Split, Tally
 from firth.models.build import build
@@ -64,7 +64,9 @@ def test_hello_is_learned_beyond_what_the_last_character_predicts():
     special = SpecialTokens(pad=0, start=2, end=3)
     split = Split("train", "", ids, np.array([0, 6]), Tally(1, 6, 0, ()))
     config = Neural(
-        batching=Contiguous(batch_size=1, length=6), input=TokenInput(), backbone=Recurrent(width=16, depth=1)
+        batching=Contiguous(batch_size=1, length=6),
+        inputs=Inputs(text=TokenInput()),
+        backbone=Recurrent(width=16, depth=1),
     )
     system = build(config, 11)
     optimizer = Optimizer(schema.Optimizer(learning_rate=0.03), system.named_parameters())

@@ -25,8 +25,8 @@ def reformer(length=LENGTH, **change):
     }  # fmt: skip
     backbone = transformer(**{**settings, **change})
     config = schema.Neural(
-        batching=schema.Windows(length=length), input=schema.TokenInput(init_range=0.5), backbone=backbone,
-        head=schema.LMHead(bias=False),
+        batching=schema.Windows(length=length), backbone=backbone,
+        inputs=schema.Inputs(text=schema.TokenInput(init_range=0.5)), head=schema.LMHead(bias=False),
     )  # fmt: skip
     return build(config, 30).eval()
 
@@ -82,7 +82,7 @@ def test_attention_weights_of_every_layer():
     ids = torch.randint(30, (2, LENGTH))
     tokens = text(ids).streams["text"]
     for layer in range(3):
-        weights = system.backbone.attention_weights(system.input(tokens), tokens, layer)
+        weights = system.backbone.attention_weights(system.embed("text", tokens), tokens, layer)
         torch.testing.assert_close(weights.sum(-1), torch.ones(2, 2, LENGTH))
         assert not weights.triu(1).any()
 

@@ -31,7 +31,7 @@ def system(memory=0, mask="permutation", **change):
     }
     config = schema.Neural(
         batching=schema.Contiguous(length=TIME) if memory else schema.Windows(length=TIME),
-        input=schema.TokenInput(init_range=1.0),
+        inputs=schema.Inputs(text=schema.TokenInput(init_range=1.0)),
         backbone=transformer(mask=mask, memory=memory, **options),
         objective=schema.PermutationLM() if mask == "permutation" else schema.CausalLM(),
     )
@@ -77,12 +77,12 @@ def test_the_identity_order_is_causal(positions, memory):
 def test_a_token_is_predicted_from_those_before_it_in_the_order_alone(positions):
     model, rank = system(positions=positions), orders()
     tokens = text(rank)
-    before = model.backbone.forward_two_stream(model.input(tokens), tokens, every(rank)).states
+    before = model.backbone.forward_two_stream(model.embed("text", tokens), tokens, every(rank)).states
     for position in range(TIME):
         ids = tokens.ids.clone()
         ids[:, position] = (ids[:, position] + 1) % VOCABULARY
         changed = replace(tokens, ids=ids)
-        after = model.backbone.forward_two_stream(model.input(changed), changed, every(rank)).states
+        after = model.backbone.forward_two_stream(model.embed("text", changed), changed, every(rank)).states
         moved = (after - before).abs().amax(-1) > 1e-6
         assert torch.equal(moved, rank > rank[:, position, None])
 
@@ -99,7 +99,7 @@ def test_a_query_that_attends_to_nothing_gives_zeros():
     """Its attention output is zero, not a mean over masked keys, and no gradient is lost to it."""
     model, rank = system(), orders()
     tokens = text(rank)
-    x, context = model.backbone.prepare(model.input(tokens), tokens, None, every(rank))
+    x, context = model.backbone.prepare(model.embed("text", tokens), tokens, None, every(rank))
     block = model.backbone.blocks[0]
     weights = block.attention.sublayer.weights(x, block.with_kv_states(x, context))[:, :, TIME:]
     blind = rank == 0
@@ -107,7 +107,7 @@ def test_a_query_that_attends_to_nothing_gives_zeros():
     torch.testing.assert_close(weights.movedim(1, 2)[~blind].sum(-1), torch.ones(ROWS * (TIME - 1), 2))
     actual = block.attention.sublayer(x, block.with_kv_states(x, context))[:, TIME:]
     assert torch.equal(actual[blind], block.attention.sublayer.out_proj.bias.expand(ROWS, -1))
-    model.backbone.forward_two_stream(model.input(tokens), tokens, every(rank)).states.square().sum().backward()
+    model.backbone.forward_two_stream(model.embed("text", tokens), tokens, every(rank)).states.square().sum().backward()
     assert all(parameter.grad.isfinite().all() for parameter in model.backbone.parameters())
 
 
@@ -117,11 +117,11 @@ def test_packed_documents_are_independent():
     documents = torch.tensor([[1] * 5 + [2] * 7] * ROWS)
     tokens = replace(text(rank), document=documents)
     together = model.backbone.forward_two_stream(
-        model.input(tokens), tokens, every(rank)._replace(document=documents)
+        model.embed("text", tokens), tokens, every(rank)._replace(document=documents)
     ).states
     piece = Tokens(tokens.ids[:, 5:], tokens.mask[:, 5:], rank=rank[:, 5:])
     query_stream = QueryStream(torch.arange(7).expand(ROWS, -1), rank[:, 5:] - 1)
-    alone = model.backbone.forward_two_stream(model.input(piece), piece, query_stream).states
+    alone = model.backbone.forward_two_stream(model.embed("text", piece), piece, query_stream).states
     torch.testing.assert_close(together[:, 5:], alone, atol=1e-5, rtol=1e-5)
 
 

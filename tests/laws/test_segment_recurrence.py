@@ -28,7 +28,7 @@ def system(memory, **change):
     options = {"width": 16, "depth": 2, "heads": 2, "init_std": 0.3, "positions": "xl", "memory": memory, **change}
     config = schema.Neural(
         batching=schema.Contiguous(length=TIME),
-        input=schema.TokenInput(init_range=1.0),
+        inputs=schema.Inputs(text=schema.TokenInput(init_range=1.0)),
         backbone=transformer(**options),
     )
     torch.manual_seed(0)
@@ -136,7 +136,7 @@ def test_the_memory_works_under_bf16_autocast():
 @torch.no_grad()
 def test_attention_weights():
     model, tokens = system(8), text()
-    actual = model.backbone.attention_weights(model.input(tokens), tokens, 1)
+    actual = model.backbone.attention_weights(model.embed("text", tokens), tokens, 1)
     assert actual.shape == (3, 2, TIME, TIME)
     torch.testing.assert_close(actual.sum(-1), torch.ones(3, 2, TIME))
     assert not actual.triu(1).any()

@@ -14,7 +14,7 @@ def test_the_loss_depends_on_tokens_earlier_in_the_order_alone():
     backbone = transformer(width=16, depth=2, heads=2, mask="permutation", positions="xl", init_std=0.5)
     config = schema.Neural(
         batching=schema.Windows(length=8),
-        input=schema.TokenInput(init_range=1.0),
+        inputs=schema.Inputs(text=schema.TokenInput(init_range=1.0)),
         backbone=backbone,
         objective=schema.PermutationLM(),
     )

@@ -26,7 +26,7 @@ def bert(pairs="next-sentence", **change):
     )
     config = schema.Neural(
         batching=schema.SegmentPairs(length=24, pairs=pairs),
-        input=schema.TokenInput(segments=2),
+        inputs=schema.Inputs(text=schema.TokenInput(segments=2)),
         backbone=backbone,
         head=schema.LMHead(transform=True),
         objective=schema.MaskedLM(**{"next_sentence": True, **change}),
@@ -49,8 +49,8 @@ def theirs():
 @torch.no_grad()
 def copy_bert(his, mine):
     embeddings = his.bert.embeddings
-    mine.input.weight.copy_(embeddings.word_embeddings.weight)
-    mine.input.segments.copy_(embeddings.token_type_embeddings.weight)
+    mine.inputs["text"].weight.copy_(embeddings.word_embeddings.weight)
+    mine.inputs["text"].segments.copy_(embeddings.token_type_embeddings.weight)
     mine.backbone.positions.weight.copy_(embeddings.position_embeddings.weight)
     put(mine.backbone.input_norm, embeddings.LayerNorm)
     for block, layer in zip(mine.backbone.blocks, his.bert.encoder.layer, strict=True):

@@ -7,6 +7,7 @@ from copying import put, put_block
 
 from firth.config import schema
 from firth.models.build import build
+from firth.models.sizes import Sizes
 from firth.nn.pooling import POOLINGS
 from firth.types import Batch, Target, Tokens
 from transformer_options import transformer
@@ -26,19 +27,19 @@ def classifier(pool="first", layer=True, frame="first", **backbone):
     config = schema.Neural(
         data=schema.TaskExamples(),
         batching=schema.SentencePairs(length=24, layout=frame),
-        input=schema.TokenInput(segments=2),
+        inputs=schema.Inputs(text=schema.TokenInput(segments=2)),
         backbone=transformer(**{**shape, "epsilon": 1e-12, "activation": "gelu", **backbone}),
         head=schema.ClassificationHead(pooling=pool, pooler=layer, dropout=0.0),
         objective=schema.Supervised(),
     )
-    return build(config, 50, 3).eval()
+    return build(config, Sizes(50, labels={"label": 3})).eval()
 
 
 @torch.no_grad()
 def copy_bert(his, mine):
     embeddings = his.bert.embeddings
-    mine.input.weight.copy_(embeddings.word_embeddings.weight)
-    mine.input.segments.copy_(embeddings.token_type_embeddings.weight)
+    mine.inputs["text"].weight.copy_(embeddings.word_embeddings.weight)
+    mine.inputs["text"].segments.copy_(embeddings.token_type_embeddings.weight)
     mine.backbone.positions.weight.copy_(embeddings.position_embeddings.weight)
     put(mine.backbone.input_norm, embeddings.LayerNorm)
     for block, layer in zip(mine.backbone.blocks, his.bert.encoder.layer, strict=True):

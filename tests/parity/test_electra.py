@@ -20,7 +20,7 @@ transformers = pytest.importorskip("transformers")
 def electra(generator_size=0.5, **change):
     config = schema.Neural(
         batching=schema.SegmentPairs(length=24),
-        input=schema.TokenInput(segments=2, width=16),
+        inputs=schema.Inputs(text=schema.TokenInput(segments=2, width=16)),
         backbone=transformer(
             width=32,
             depth=2,
@@ -69,8 +69,8 @@ def pair():
         # embeddings are shared: theirs are made equal, as when they are trained together
         large.electra.embeddings.load_state_dict(small.electra.embeddings.state_dict())
         shared = small.electra.embeddings
-        mine.input.weight.copy_(shared.word_embeddings.weight)
-        mine.input.segments.copy_(shared.token_type_embeddings.weight)
+        mine.inputs["text"].weight.copy_(shared.word_embeddings.weight)
+        mine.inputs["text"].segments.copy_(shared.token_type_embeddings.weight)
         mine.backbone.positions.weight.copy_(shared.position_embeddings.weight)
         put(mine.backbone.input_norm, shared.LayerNorm)
         copy_body(mine.backbone, large)
@@ -105,7 +105,7 @@ def test_both_losses_equal_theirs_given_the_same_samples(pair, time):
     theirs = small(text.ids, text.mask, labels=labels)
     torch.testing.assert_close(generator_term.sum / generator_term.count, theirs.loss, atol=1e-5, rtol=1e-5)
     with torch.no_grad():
-        states = mine.objective.companion(mine.input(text), text)
+        states = mine.objective.companion(mine.embed("text", text), text)
         corrupted = mine.objective.sample_replacements(mine, states, batch)
     assert (corrupted.tokens.ids[~masked] == text.ids[~masked]).all()
     assert (corrupted.replaced == (corrupted.tokens.ids != target.values)).all()  # a correct sample counts as original
@@ -124,7 +124,7 @@ def test_the_discriminator_loss_has_no_gradient_in_the_generator_but_the_shared_
     generator_term, discriminator_term = system(example())[0]
     actual = torch.autograd.grad(discriminator_term.sum, own, retain_graph=True, allow_unused=True)
     assert all(gradient is None for gradient in actual)
-    shared = [system.input.weight, system.backbone.positions.weight]
+    shared = [system.inputs["text"].weight, system.backbone.positions.weight]
     for term in (generator_term, discriminator_term):  # both networks train the embeddings that they share
         actual = torch.autograd.grad(term.sum, shared, retain_graph=True)
         assert all(gradient.abs().sum() > 0 for gradient in actual)
@@ -187,7 +187,7 @@ def test_the_discriminator_loss_is_the_binary_cross_entropy_of_each_real_token()
     with torch.no_grad():
         _, discriminator_term = system(batch)[0]
         text = batch.streams["text"]
-        states = system.objective.companion(system.input(text), text)
+        states = system.objective.companion(system.embed("text", text), text)
         corrupted = system.objective.sample_replacements(system, states, batch)
         scores = system.objective.detect(system, corrupted.tokens)
         expected = -torch.where(corrupted.replaced, F.logsigmoid(scores), F.logsigmoid(-scores))[text.mask].sum()

@@ -48,7 +48,7 @@ def random_weights(model):
 
 @torch.no_grad()
 def copy_bart(his, mine):
-    mine.input.weight.copy_(his.model.shared.weight)
+    mine.inputs["text"].weight.copy_(his.model.shared.weight)
     mine.head.bias.copy_(his.final_logits_bias[0])
     for part, other in ((mine.backbone.encoder, his.model.encoder), (mine.backbone.decoder, his.model.decoder)):
         part.positions.weight.copy_(other.embed_positions.weight[2:])  # theirs begin at 2
@@ -85,7 +85,7 @@ def bart():
 
 @torch.no_grad()
 def copy_t5(his, mine):
-    mine.input.weight.copy_(his.shared.weight)
+    mine.inputs["text"].weight.copy_(his.shared.weight)
     if mine.head.weight is not None:
         mine.head.weight.copy_(his.lm_head.weight)
     for part, other in ((mine.backbone.encoder, his.encoder), (mine.backbone.decoder, his.decoder)):

@@ -294,7 +294,7 @@ def test_sentence_vectors_of_a_real_checkpoint_equal_the_originals(tmp_path):
 
 
 def test_both_networks_of_electra_go_out(tmp_path):
-    settings = {"train.threads": 1, "input.width": 8, "objective.generator_size": 0.5}
+    settings = {"train.threads": 1, "inputs.text.width": 8, "objective.generator_size": 0.5}
     settings |= {"backbone.positions": "learned", "backbone.norm.placement": "post"}
     small = {"width": 16, "depth": 1, "budget": "2 steps", "max_length": 16, "vocab_size": 60}
     documents = [" ".join(f"w{(n * m) % 30}" for m in range(1, 12)) for n in range(1, 60)]
@@ -312,7 +312,7 @@ def test_both_networks_of_electra_go_out(tmp_path):
             if kind == "ElectraForPreTraining":
                 mine = objective.detect(model.system, text)
             else:
-                states = objective.companion(model.system.input(text), text)
+                states = objective.companion(model.system.embed("text", text), text)
                 mine = objective.companion.head.log_probabilities(states, model.system.embedding_weight)
                 his = his.log_softmax(-1)
         torch.testing.assert_close(mine[mask], his[mask], **CLOSE)

@@ -37,7 +37,7 @@ def theirs():
 def longformer(kernel):
     config = schema.Neural(
         batching=schema.SegmentPairs(length=64),
-        input=schema.TokenInput(segments=2),
+        inputs=schema.Inputs(text=schema.TokenInput(segments=2)),
         backbone=transformer(
             width=32,
             depth=LAYERS,
@@ -65,8 +65,8 @@ def copy_linear(mine, *his):
 @torch.no_grad()
 def copy_longformer(theirs, ours):
     body, head = theirs.longformer, theirs.lm_head
-    ours.input.weight.copy_(body.embeddings.word_embeddings.weight)
-    ours.input.segments.copy_(body.embeddings.token_type_embeddings.weight)
+    ours.inputs["text"].weight.copy_(body.embeddings.word_embeddings.weight)
+    ours.inputs["text"].segments.copy_(body.embeddings.token_type_embeddings.weight)
     ours.backbone.positions.weight.copy_(body.embeddings.position_embeddings.weight[PAD + 1 :])  # positions begin there
     copy_linear(ours.backbone.input_norm, body.embeddings.LayerNorm)
     for block, his in zip(ours.backbone.blocks, body.encoder.layer, strict=True):

@@ -43,10 +43,10 @@ def plain_gradients(model: nn.ModuleDict, ids, values, weight):
     peer = nn.LSTM(layers.weight_ih_l0.shape[1], config.width, config.depth, batch_first=True)
     tensors = {name: p.detach().clone().requires_grad_() for name, p in model.named_parameters()}
     own = {name.removeprefix("backbone.layers."): t for name, t in tensors.items() if "layers" in name}
-    states, _ = torch.func.functional_call(peer, own, F.embedding(ids, tensors["input.weight"]))
+    states, _ = torch.func.functional_call(peer, own, F.embedding(ids, tensors["inputs.text.weight"]))
     if "head.projection.weight" in tensors:
         states = F.linear(states, tensors["head.projection.weight"])
-    matrix = tensors.get("head.weight", tensors["input.weight"])
+    matrix = tensors.get("head.weight", tensors["inputs.text.weight"])
     logits = F.linear(states, matrix, tensors["head.bias"])
     losses = F.cross_entropy(logits.flatten(0, 1), values.flatten(), reduction="none")
     loss = (losses * weight.flatten()).sum() / weight.sum()

@@ -45,20 +45,21 @@ HEAD_WIDTH, MAX_DEPTH, LENGTH, TIME, LABELS = 4, 4, 64, 40, ("bad", "good", "nei
 
 def shrunk(config: schema.Neural) -> schema.Neural:
     """The same architecture, narrow and with a short context."""
-    context = config.input.positions or LENGTH
+    ((stream, own_input),) = config.used_inputs.items()
+    context = own_input.positions or LENGTH
     if isinstance(config.backbone, schema.EncoderDecoder):
         sides = {name: narrow(getattr(config.backbone, name), context) for name in ("encoder", "decoder")}
         backbone, width = replace(config.backbone, **sides), sides["encoder"].width
     else:
         backbone = narrow(config.backbone, context)
         width = backbone.width
-    input_width = width // 2 if config.input.width and config.input.width != config.backbone.width else 0
+    input_width = width // 2 if own_input.width and own_input.width != config.backbone.width else 0
     batching = config.batching
     if core.has(config, "batching.length"):
         batching = replace(batching, length=LENGTH - 2, length_curriculum=())
     return replace(
         config,
-        input=replace(config.input, width=input_width) if config.input.width else config.input,
+        inputs=config.inputs.replace(stream, width=input_width) if own_input.width else config.inputs,
         backbone=backbone,
         batching=batching,
     )
@@ -106,7 +107,7 @@ def test_every_preset_is_exportable_or_has_no_class():
 def test_it_answers_there_as_here(name, tokenizer, tmp_path):
     config = core.override(shrunk(preset(name)), SETTINGS.get(name.partition(":")[0], []))
     labels = LABELS if isinstance(config.objective, schema.Supervised) else ()
-    images = isinstance(config.input, schema.PatchInput)
+    images = "image" in config.streams
     torch.manual_seed(1)
     system = build(config, 0 if images else tokenizer.vocab_size, len(labels) or 2).eval()
     randomise(system)
@@ -149,7 +150,7 @@ def token_logits(system, model, tokenizer):
 @torch.no_grad()
 def image_logits(system, model, tokenizer):
     """Logits of some images."""
-    config = system.input.config
+    config = system.inputs["image"].config
     values = torch.rand(2, config.channels, config.image_size, config.image_size)
     mean, std = (torch.tensor(part)[:, None, None] for part in (config.mean, config.std))
     encoded = system.encode(Batch({"image": Pixels(values)}, {}))

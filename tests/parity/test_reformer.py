@@ -46,7 +46,7 @@ def ours(buckets, kinds, rounds):
 
 def copy(his, mine, kinds):
     positions, backbone = his.reformer.embeddings.position_embeddings.weights, mine.backbone
-    mine.input.weight.copy_(his.reformer.embeddings.word_embeddings.weight)
+    mine.inputs["text"].weight.copy_(his.reformer.embeddings.word_embeddings.weight)
     backbone.positions.rows_weight.copy_(positions[0][:, 0])
     backbone.positions.columns_weight.copy_(positions[1][0])
     for kind, block, layer in zip(kinds, backbone.blocks, his.reformer.encoder.layers, strict=True):
@@ -108,7 +108,7 @@ def test_gradients_equal_hugging_faces():
     (term.sum / term.count).backward()
     layers = his.reformer.encoder.layers
     pairs = [
-        (mine.input.weight, his.reformer.embeddings.word_embeddings.weight),
+        (mine.inputs["text"].weight, his.reformer.embeddings.word_embeddings.weight),
         (mine.backbone.positions.rows_weight, his.reformer.embeddings.position_embeddings.weights[0]),
         (mine.backbone.blocks[0].feedforward.sublayer.up_proj.weight, layers[0].feed_forward.dense.dense.weight),
         (mine.backbone.blocks[3].attention.sublayer.out_proj.weight, layers[3].attention.output.dense.weight),

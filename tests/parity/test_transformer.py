@@ -25,7 +25,7 @@ def gpt(**change):
     backbone = transformer(**{"width": 32, "depth": 2, "heads": 4, "init_std": 0.2, **change})
     config = schema.Neural(
         batching=schema.Windows(length=24),
-        input=schema.TokenInput(init_range=0.5),
+        inputs=schema.Inputs(text=schema.TokenInput(init_range=0.5)),
         backbone=backbone,
         head=schema.LMHead(bias=False),
     )
@@ -51,7 +51,7 @@ def test_logits_and_loss_equal_gpt2s():
 
 
 def copy_gpt2(theirs, ours):
-    ours.input.weight.copy_(theirs.wte.weight)
+    ours.inputs["text"].weight.copy_(theirs.wte.weight)
     ours.backbone.positions.weight.copy_(theirs.wpe.weight)
     for block, other in zip(ours.backbone.blocks, theirs.h, strict=True):
         pairs = [

@@ -125,7 +125,7 @@ def reference(model, ids, layer, memory):
     detached, and projected by the layers anew."""
     past = [torch.zeros(0, WIDTH, dtype=torch.double)] * 2
     for start in range(0, len(ids) - 1, LENGTH):
-        x, now = model.input.weight[ids[start : start + LENGTH]], []
+        x, now = model.inputs["text"].weight[ids[start : start + LENGTH]], []
         targets = ids[start + 1 : start + LENGTH + 1]
         x = x[: len(targets)]
         for block, before in zip(model.backbone.blocks, past, strict=True):
@@ -133,7 +133,7 @@ def reference(model, ids, layer, memory):
             x = layer(block, x, before)
         past = now
     x = x if isinstance(model.backbone.norm, torch.nn.Identity) else normed(model.backbone.norm, x)
-    return F.cross_entropy(x @ model.input.weight.T + model.head.bias, targets, reduction="sum")
+    return F.cross_entropy(x @ model.inputs["text"].weight.T + model.head.bias, targets, reduction="sum")
 
 
 @pytest.mark.parametrize("memory", [3, 7])

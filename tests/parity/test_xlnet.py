@@ -41,7 +41,7 @@ def ours(memory=64):
 @torch.no_grad()
 def copy(his, mine):
     body = his.transformer
-    mine.input.weight.copy_(body.word_embedding.weight)
+    mine.inputs["text"].weight.copy_(body.word_embedding.weight)
     mine.head.bias.copy_(his.lm_loss.bias)
     mine.backbone.query_embedding.copy_(body.mask_emb.flatten())
     for block, layer in zip(mine.backbone.blocks, body.layer, strict=True):
@@ -110,7 +110,7 @@ def test_targets_are_predicted_alike(both, time, padded, memory_length):
     with torch.no_grad():
         expected = his(text.ids, mems=mems, use_mems=True, **his_inputs(text, predicted))
         encoded = mine.backbone.forward_two_stream(
-            mine.input(text), text, query_stream, carried(mems) if mems else None
+            mine.embed("text", text), text, query_stream, carried(mems) if mems else None
         )
         actual = mine.log_probabilities(encoded.states)
     torch.testing.assert_close(actual, expected.logits.log_softmax(-1), atol=1e-5, rtol=1e-5)

@@ -26,7 +26,7 @@ SETTINGS = {
     "train.optimizer.learning_rate": 0.01,
     "train.schedule.warmup_steps": 10,
 }
-T5 = {**SETTINGS, "input.init_range": 1.7, "tokenizer.sentinels": 10, "objective.noise_density": 0.3}
+T5 = {**SETTINGS, "inputs.text.init_range": 1.7, "tokenizer.sentinels": 10, "objective.noise_density": 0.3}
 ONE = {  # of one stack
     **{
         name: value
@@ -182,7 +182,7 @@ def test_tasks_with_prefixes_are_learned_together_and_from_a_run(tmp_path):
     two.write_text("left\tright\n" + "".join(f"{many}{a}\t{a} {a}\n" for a, many in numbers))
     own = {
         **SETTINGS,
-        "input.init_range": 1.7,
+        "inputs.text.init_range": 1.7,
         "data.text": f"{one},{two}",
         "data.prefixes": "once:,twice:",
         "train.budget": "150 steps",

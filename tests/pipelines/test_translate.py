@@ -187,7 +187,7 @@ def test_out_of_vocabulary_words_are_encoded_and_decoded_by_characters(tmp_path)
     names = ["".join(pair) for pair in product("abc", repeat=2)]
     pairs = [(f"say {one} to {two}", f"a {two.upper()} dire {one.upper()}!") for one in names for two in names] * 4
     settings = {**SETTINGS, "tokenizer.vocabulary_size": 17, "train.budget": "400 steps"}
-    settings |= {"input.character_width": 32, "head.character_width": 32}
+    settings |= {"inputs.text.character_width": 32, "head.character_width": 32}
     settings |= {"backbone.encoder.width": 24, "backbone.decoder.width": 48, "train.evaluate_every": 200}
     model = firth.train("hybrid-mt:tiny", text=lines(pairs), out=tmp_path / "run", settings=settings)
     known = model.tokenizer.vocabulary()

@@ -10,7 +10,7 @@ import torch
 
 import firth
 from firth.config import override
-from firth.config.schema import Contiguous, Neural, Recurrent, TokenInput, Train
+from firth.config.schema import Contiguous, Inputs, Neural, Recurrent, TokenInput, Train
 from firth.datasets.collators.batches import make_batches
 from firth.datasets.token_cache import Split, Tally
 from firth.errors import FirthError
@@ -26,7 +26,7 @@ from firth.types import Cursor
 SPECIAL = SpecialTokens(pad=0, unknown=1, start=2, end=3, mask=4, cls=5, sep=6)
 CONFIG = Neural(
     batching=Contiguous(batch_size=4, length=8),
-    input=TokenInput(),
+    inputs=Inputs(text=TokenInput()),
     backbone=Recurrent(width=12, depth=2),
     train=Train(budget="6 steps", evaluate_every=3, checkpoint_every=3, threads=1),
 )
@@ -114,12 +114,12 @@ def test_two_micro_batches_are_one_batch(tmp_path):
 
 
 def test_dropout_repeats_with_the_seed_and_differs_between_steps(tmp_path):
-    settings = ("backbone.dropout=0.5", "input.dropout=0.5")
+    settings = ("backbone.dropout=0.5", "inputs.text.dropout=0.5")
     first, _ = trained(tmp_path / "first", *settings)
     second, _ = trained(tmp_path / "second", *settings)
     other, _ = trained(tmp_path / "other", *settings, "seed=2")
     assert all(torch.equal(tensor, weights(second)[name]) for name, tensor in weights(first).items())
-    assert not torch.equal(weights(first)["input.weight"], weights(other)["input.weight"])
+    assert not torch.equal(weights(first)["inputs.text.weight"], weights(other)["inputs.text.weight"])
 
 
 def test_each_micro_batch_of_each_step_has_a_seed_of_its_own(tmp_path):
@@ -200,7 +200,7 @@ def test_a_ruined_weight_is_not_saved_as_the_last_good_one(tmp_path):
             terms, state = self.system(batch, state)
             self.steps += 1
             if self.steps == 3:
-                self.system.input.weight.data[39] = math.inf  # a token the batch may not even have
+                self.system.inputs["text"].weight.data[39] = math.inf  # a token the batch may not even have
             return terms, state
 
     with training_environment(CONFIG.train):
@@ -216,7 +216,7 @@ def test_an_exploding_gradient_does_not_touch_the_weights(tmp_path):
         trainer = Trainer(task)
         trainer.start()
         before = weights(task)
-        trainer.module.input.weight.register_hook(lambda gradient: gradient * math.inf)
+        trainer.module.inputs["text"].weight.register_hook(lambda gradient: gradient * math.inf)
         assert trainer.step(0) is None
         trainer.close()
     assert all(torch.equal(tensor, weights(task)[name]) for name, tensor in before.items())

@@ -14,6 +14,7 @@ from typer.core import TyperCommand
 
 from firth.cli.options import choice
 from firth.config.short_names import ShortName
+from firth.config.streams import Streams
 
 
 @dataclass(frozen=True)
@@ -100,8 +101,13 @@ def _fields_at(path: str, configs: Iterable[type]) -> Iterator[tuple[type, Any]]
     *groups, name = path.split(".")
     for group in groups:
         hints = [_hints(owner)[group] for owner in owners if group in _names(owner)]
-        owners = list(dict.fromkeys(kind for hint in hints for kind in _members(hint) if is_dataclass(kind)))
+        hints += [hint for owner in owners if get_origin(owner) is Streams for hint in get_args(owner)]  # of any stream
+        owners = list(dict.fromkeys(kind for hint in hints for kind in _members(hint) if _is_group(kind)))
     return ((owner, _hints(owner)[name]) for owner in owners if name in _names(owner))
+
+
+def _is_group(kind: Any) -> bool:
+    return is_dataclass(kind) or get_origin(kind) is Streams
 
 
 def _members(hint: Any) -> tuple[Any, ...]:
@@ -115,7 +121,7 @@ def _hints(config: type) -> dict[str, Any]:
 
 @cache
 def _names(config: type) -> frozenset[str]:
-    return frozenset(field.name for field in fields(config))
+    return frozenset(field.name for field in fields(config)) if is_dataclass(config) else frozenset()
 
 
 def _as_text(value: object) -> str:

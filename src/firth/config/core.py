@@ -1,7 +1,9 @@
 """Frozen dataclasses <-> plain dictionaries, TOML and JSON; dotted overrides; errors that name the nearest key.
 
-A field may hold a number, a string, a tuple of them, another dataclass, or one of several dataclasses told apart by
-their class variable `kind`. Limits are declared with `bounded` and checked wherever a value comes in.
+A field may hold a number, a string, a tuple of them, another dataclass, one of several dataclasses told apart by their
+class variable `kind`, or `Streams` of such dataclasses; the metadata of such a field has a function `offered` from a
+configuration to the streams that it may have, with the dataclass that each begins with. Limits are declared with
+`bounded` and checked wherever a value comes in.
 """
 
 from __future__ import annotations
@@ -12,11 +14,13 @@ import tomllib
 import types
 from collections.abc import Iterable, Mapping
 from dataclasses import MISSING, Field, field, fields, is_dataclass, replace
+from difflib import get_close_matches
 from functools import cache
 from pathlib import Path
 from typing import Any, Literal, TypeVar, Union, get_args, get_origin, get_type_hints
 
 from firth.arguments import read_file
+from firth.config.streams import Streams
 from firth.errors import FirthError, unknown
 
 Config = TypeVar("Config")
@@ -37,10 +41,13 @@ def several(default: tuple[float, ...], *, least: float, most: float) -> Any:
 
 def to_dict(config: Any) -> dict[str, Any]:
     """The whole configuration as JSON values; a dataclass of a union says its kind."""
+    if isinstance(config, Streams):
+        return {stream: to_dict(group) for stream, group in config.items()}
     result = {"kind": config.kind} if hasattr(config, "kind") else {}
     for f in fields(config):
         value = getattr(config, f.name)
-        result[f.name] = to_dict(value) if is_dataclass(value) else list(value) if isinstance(value, tuple) else value
+        is_group = is_dataclass(value) or isinstance(value, Streams)
+        result[f.name] = to_dict(value) if is_group else list(value) if isinstance(value, tuple) else value
     return result
 
 
@@ -57,8 +64,9 @@ def merge(config: Config, values: Mapping[str, Any]) -> Config:
 
 
 def override(config: Config, settings: Iterable[str]) -> Config:
-    """The configuration with settings like `backbone.width=256` put over it, in their order."""
-    for setting in settings:
+    """The configuration with settings like `backbone.width=256` put over it, in their order; those of streams last,
+    since the others decide which streams there are."""
+    for setting in sorted(settings, key=lambda setting: _stream_order(config, setting)):
         key, equals, text = setting.partition("=")
         if not equals or not key.strip():
             raise FirthError(f"cannot read setting {setting!r}", do="write it as key=value, such as backbone.width=256")
@@ -69,14 +77,26 @@ def override(config: Config, settings: Iterable[str]) -> Config:
     return config
 
 
+def _stream_order(config: Any, setting: str) -> int:
+    """0 for a setting of no stream, 1 for one of a stream that the configuration has, 2 for one of a new stream."""
+    name, _, rest = setting.partition("=")[0].strip().partition(".")
+    groups = getattr(config, name, None)
+    return 0 if not isinstance(groups, Streams) else 1 if rest.partition(".")[0] in groups else 2
+
+
 def has(config: Any, path: str) -> bool:
     """Whether there is such a setting, by its full name."""
     for name in path.split("."):
-        kind: type = type(config)
-        if not is_dataclass(kind) or name not in _fields_of(kind):
+        groups = config if isinstance(config, Streams) else _groups(config)
+        if name not in groups:
             return False
-        config = getattr(config, name)
+        config = groups[name]
     return True
+
+
+def _groups(config: Any) -> dict[str, Any]:
+    kind: type = type(config)
+    return {name: getattr(config, name) for name in _fields_of(kind)} if is_dataclass(kind) else {}
 
 
 def read_toml(path: Path) -> dict[str, Any]:
@@ -128,25 +148,75 @@ def _choose(expected: Any, current: Any, values: Mapping[str, Any], path: str) -
 
 def _merge(expected: Any, current: Any, values: Mapping[str, Any], path: str) -> Any:
     chosen = _choose(expected, current, values, path)
-    same = type(current) is chosen
-    start = current if same else None
-    known, changed = _fields_of(chosen), {}
+    start = current if type(current) is chosen else None
+    known, changed, streams = _fields_of(chosen), {}, {}
     for name, value in values.items():
         if name == "kind" and hasattr(chosen, "kind"):
             continue
-        here = f"{path}.{name}" if path else name
         if name not in known:
-            raise unknown("key", here, [f"{path}.{n}" if path else n for n in known])
+            raise _unknown_key(known, start, name, value, path)
         described, hint = known[name]
-        present = getattr(start, name) if start is not None else None
-        changed[name] = _value(hint, present, value, here, described)
-    if start is not None:
-        return replace(start, **changed)
+        if get_origin(hint) is Streams:
+            streams[name] = value
+        else:
+            present = getattr(start, name) if start is not None else None
+            changed[name] = _value(hint, present, value, _join(path, name), described)
     missing = [n for n, (f, _) in known.items() if f.default is MISSING and f.default_factory is MISSING]
     for name in missing:
-        if name not in changed:
-            raise FirthError(f"missing key {f'{path}.{name}' if path else name!r}")
-    return chosen(**changed)
+        if start is None and name not in changed:
+            raise FirthError(f"missing key {_join(path, name)!r}")
+    begun: Any = start
+    merged = chosen(**changed) if start is None else replace(begun, **changed)
+    for name, value in streams.items():  # last, since the rest decides which streams there are
+        groups = {} if start is None else dict(getattr(start, name))
+        merged = replace(merged, **{name: _merge_streams(merged, name, groups, value, _join(path, name))})
+    return merged
+
+
+def _merge_streams(config: Any, name: str, groups: dict[str, Any], values: Any, path: str) -> Streams[Any]:
+    """The groups of a configuration by stream with values put over them. Where none are there yet, the values are
+    those of a whole configuration, and every stream with a kind is taken."""
+    kind: type = type(config)
+    described, hint = _fields_of(kind)[name]
+    (kinds,) = get_args(hint)
+    if not isinstance(values, Mapping):
+        raise FirthError(f"{path} has groups of settings by stream", do=f"set a key of one, as {path}.text.kind")
+    is_whole = not groups
+    for stream, value in sorted(values.items(), key=lambda item: item[0] not in groups):
+        begins = groups.get(stream)
+        if begins is None and not (is_whole and isinstance(value, Mapping) and "kind" in value):
+            offered = described.metadata["offered"](replace(config, **{name: Streams(groups)}))
+            if stream not in offered:
+                raise _unknown_stream(stream, {**groups, **offered}, path)
+            begins = offered[stream]
+        groups[stream] = _value(kinds, begins, value, _join(path, stream), described)
+    return Streams(groups)
+
+
+def _unknown_key(known: Mapping[str, Any], current: Any, name: str, value: Any, path: str) -> FirthError:
+    """The error for a key that no field has; where the nearest field has streams, it offers a key of theirs."""
+    near = get_close_matches(name, known, n=1)
+    groups = getattr(current, near[0], None) if near else None
+    if isinstance(groups, Streams) and isinstance(value, Mapping):
+        for key in value:
+            if keys := _keys_of_streams(groups, key, _join(path, near[0])):
+                return unknown("key", f"{_join(path, name)}.{key}", keys)
+    return unknown("key", _join(path, name), [_join(path, n) for n in known])
+
+
+def _unknown_stream(stream: str, groups: Mapping[str, Any], path: str) -> FirthError:
+    """The error for a stream that a configuration cannot have; it may be a key of those that it has."""
+    keys = _keys_of_streams(groups, stream, path)
+    return unknown("key", f"{path}.{stream}", keys) if keys else unknown("stream", stream, groups, where=path)
+
+
+def _keys_of_streams(groups: Mapping[str, Any], key: str, path: str) -> list[str]:
+    """The full names of a key in the groups that have it."""
+    return [f"{path}.{stream}.{key}" for stream, group in groups.items() if key == "kind" or key in _groups(group)]
+
+
+def _join(path: str, name: str) -> str:
+    return f"{path}.{name}" if path else name
 
 
 def _value(hint: Any, present: Any, value: Any, path: str, described: Field[Any]) -> Any:

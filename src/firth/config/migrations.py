@@ -273,6 +273,16 @@ def _positions(old: Mapping[str, Any]) -> dict[str, Any]:
     return {"kind": kind, "segments": True} if kind == "relative" and old.get("relative_segments") else {"kind": kind}
 
 
+def inputs_by_stream(config: Mapping[str, Any]) -> dict[str, Any]:
+    """A stored configuration of one input, as those before format 4, with its input by stream."""
+    old = config.get("input")
+    if not isinstance(old, Mapping):
+        return dict(config)
+    stream = "image" if old.get("kind") == "patches" else "text"
+    rest = {key: value for key, value in config.items() if key != "input"}
+    return {**rest, "inputs": {stream: old}}
+
+
 def keep_split(config: Mapping[str, Any]) -> dict[str, Any]:
     """A stored configuration that does not say how the text is split: firth 0.2 knew documents only, and earlier
     versions than today's did not keep duplicates together."""
@@ -357,6 +367,9 @@ TENSORS = [  # in this order, each applied once to a whole name; none matches a 
     (r"\bobjective\.next\.classify\.", r"objective.next_sentence.classifier."),
     (r"\binput\.product\.", r"input.projection."),
     (r"\binput\.whole$", r"input.cls_token"),
+    (r"\binput\.(projection\.|cls_token$)", r"inputs.image.\1"),
+    (r"\binput\.", r"inputs.text."),
+    (r"\bsource_input\.", r"inputs.source."),
 ]
 
 

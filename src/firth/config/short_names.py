@@ -74,7 +74,7 @@ SECTIONS: Mapping[str, Mapping[str, ShortName]] = {
         "teacher": _short("The masked language model to distil: a run folder.", "objective.teacher", metavar="RUN"),
         "pretrained-vectors": _short(
             "Word vectors that initialise the embeddings: a file or a run.",
-            "input.pretrained_vectors",
+            "inputs.text.pretrained_vectors",
             metavar="FILE|RUN",
         ),
     },

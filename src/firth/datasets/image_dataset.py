@@ -14,7 +14,6 @@ from firth.datasets import labelled_dataset
 from firth.datasets.image_transforms import resize
 from firth.datasets.label_ids import example_targets, label_names
 from firth.datasets.token_cache import Split, Tally
-from firth.errors import FirthError
 from firth.runs.progress import Progress
 from firth.tokenizers.tokenizer import Tokenizer
 from firth.types import Target
@@ -48,10 +47,7 @@ def read_images(
     config: schema.Neural, ready: Mapping[str, Tokenizer], cache: Path, progress: Progress
 ) -> tuple[Mapping[str, Tokenizer], dict[str, Split]]:
     """Labelled images as splits; there are no tokenizers."""
-    input_config = config.input
-    if not isinstance(input_config, schema.PatchInput):
-        what = f"input.kind = {input_config.kind} does not take images"
-        raise FirthError(what, where="data", do="set input.kind=patches")
+    input_config = config.input_of("image")
     progress.stage(f"reading {', '.join(config.data.text)}")
     parts = labelled_dataset.read(config.data, config.seed, progress.say)
     names = label_names(parts["train"])

@@ -29,8 +29,8 @@ def _convert_channels(pixels: np.ndarray, channels: int) -> np.ndarray:
         return np.repeat(pixels, channels, 2)
     if count == 3 and channels == 1:
         return pixels @ np.array(GREY, np.float32)[:, None]
-    what = f"an image of {count} channels, where input.channels = {channels}"
-    raise FirthError(what, do="save it in colour or in grey, or set input.channels")
+    what = f"an image of {count} channels, where inputs.image.channels = {channels}"
+    raise FirthError(what, do="save it in colour or in grey, or set inputs.image.channels")
 
 
 @lru_cache(maxsize=64)

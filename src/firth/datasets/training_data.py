@@ -93,16 +93,6 @@ def read_training_data(config: schema.Neural, ready: Tokenizers, cache: Path, pr
     return READERS[type(config.data)](config, ready, cache, progress)
 
 
-def vocab_size(tokenizers: Tokenizers) -> int:
-    """The size of the vocabulary; 0 for images."""
-    return tokenizers["text"].vocab_size if "text" in tokenizers else 0
-
-
-def source_vocab_size(tokenizers: Tokenizers) -> int:
-    """The size of the source vocabulary if it is separate, else 0."""
-    return tokenizers["source"].vocab_size if "source" in tokenizers else 0
-
-
 def read_plain(config: schema.Neural, ready: Tokenizers, cache: Path, progress: Progress) -> TrainingData:
     """Plain text as tokenised splits."""
     tokenizer, splits = read_text(config, ready.get("text"), cache, progress)
@@ -155,7 +145,7 @@ def read_seq2seq(config: schema.Neural, ready: Tokenizers, cache: Path, progress
     tokenizers = dict(ready) or _pair_tokenizers(config, parts["train"])
     vocabularies = "; ".join(f"{kind.kind}, {kind.vocab_size:,} tokens" for kind in reversed(tokenizers.values()))
     say(f"tokenizer: {vocabularies}" if len(tokenizers) == 1 else f"tokenizers of source and target: {vocabularies}")
-    with_characters = bool(config.input.character_width or config.head.character_width)
+    with_characters = bool(config.input_of("source").character_width or config.head.character_width)
     splits = {name: tokenise_pairs(part, tokenizers, cache, with_characters) for name, part in parts.items()}
     _report(parts, splits, data, say)
     if truncated := int((splits["train"].lengths > config.batching.length).any(1).sum()):

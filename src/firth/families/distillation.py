@@ -30,7 +30,7 @@ def configure_student(config: schema.Neural, teacher: str) -> schema.Neural:
         config,
         tokenizer=source.tokenizer,
         batching=replace(source.batching, **pairs),
-        input=replace(source.input, pretrained_vectors="", segments=0),
+        inputs=source.inputs.replace("text", pretrained_vectors="", segments=0),
         backbone=replace(source.backbone, depth=max(1, source.backbone.depth // 2)),
         head=source.head,
         objective=replace(config.objective, teacher=teacher),
@@ -94,10 +94,10 @@ def _without_segments(
 ) -> dict[str, Tensor]:
     """Without segment embeddings, the student's token embeddings include that of the first segment. Tied output weights
     give the same probabilities then, since the logits of all tokens change alike."""
-    segments, table = source.get("input.segments"), copied.get("input.weight")
-    if segments is None or "input.segments" in target or table is None:
+    segments, table = source.get("inputs.text.segments"), copied.get("inputs.text.weight")
+    if segments is None or "inputs.text.segments" in target or table is None:
         return {}
-    return {"input.weight": table + segments[0]}
+    return {"inputs.text.weight": table + segments[0]}
 
 
 def _teacher_run(path: str) -> Run:

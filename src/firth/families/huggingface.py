@@ -7,7 +7,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from firth.config import schema
-from firth.datasets.training_data import source_vocab_size, vocab_size
 from firth.errors import FirthError, unknown
 from firth.families import neural
 from firth.families.pass_training import require_trained
@@ -16,6 +15,7 @@ from firth.interop.importer import PretrainedModel, load_pretrained
 from firth.interop.model_family import is_headless
 from firth.interop.sentence_encoder import add_pooling, encoder_only
 from firth.models.build import System, build
+from firth.models.sizes import Sizes
 from firth.objectives.replaced_token import generator_config
 from firth.runs.run_folder import Record, Run
 from firth.training.checkpoint import load_model, tensor_bytes
@@ -95,8 +95,7 @@ def export(run: Run, to: str, out: Path, *, verify: bool = False) -> str:
     elif is_encoder:
         config = encoder_only(config)
     family = exporter.select_family(config, name or record.data.get("family", ""))
-    sizes = vocab_size(tokenizers := run.tokenizers()), len(labels) or 2, source_vocab_size(tokenizers)
-    whole = build(record.config, *sizes).eval()
+    whole = build(record.config, Sizes.of(run.tokenizers(), labels)).eval()
     load_model(run.weights, whole, run.config_digest())
     system = whole if config is record.config else _extract(whole, config)
     exporter.save_pretrained(out, family, config, tokenizer, system.state_dict(), labels, generation)
@@ -115,7 +114,7 @@ def _generator(config: schema.Neural) -> schema.Neural:
 
 def _extract(system: System, config: schema.Neural) -> System:
     """A part of a system as a system of its own, with the tensors of its companion network where it has them."""
-    part, prefix = build(config, len(system.input.weight)).eval(), "objective.companion."
+    part, prefix = build(config, len(system.embedding_weight)).eval(), "objective.companion."
     own = system.state_dict()
     tensors = own | {name.removeprefix(prefix): own[name] for name in own if name.startswith(prefix)}
     part.load_state_dict({name: tensors[name] for name in part.state_dict()})

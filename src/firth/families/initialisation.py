@@ -20,7 +20,7 @@ from firth.runs.run_folder import Run
 from firth.tokenizers.tokenizer import Tokenizer
 from firth.training.checkpoint import read_weights
 
-_NETWORK = ("input.", "backbone.")  # tensors that any objective uses
+_NETWORK = ("inputs.", "backbone.")  # tensors that any objective uses
 _LABEL_ROWS = ("head.classifier.weight", "head.classifier.bias")  # a row for each label
 _TASK = ("head.", "objective.")  # tensors that only the same objective uses
 # Fields of window attention that stay the run's where the preset leaves them at their defaults.
@@ -31,17 +31,19 @@ _MAX_NAMES = 3  # of tensors in a message
 def configure_from_run(config: schema.Neural, init_from: str) -> schema.Neural:
     """A preset with the network of a pre-trained run: its architecture, the preset's data, objective and training."""
     pretrained = _neural_config(init_from)
-    if pretrained.input.kind != config.batching.input_kind:
-        what = f"that run's input is {pretrained.input.kind}, and here it is {config.batching.input_kind}"
+    theirs, ours = ({*each.streams.values()} for each in (pretrained, config))
+    if theirs != ours:
+        what = f"that run reads {' and '.join(theirs)}, and here it is {' and '.join(ours)}"
         raise FirthError(what, where=init_from, do="name a run of the same kind")
     if isinstance(pretrained.backbone, schema.EncoderDecoder) != isinstance(config.objective, schema.Seq2Seq):
         what = "one of the two is an encoder-decoder, the other is not"
         raise FirthError(what, where=init_from, do="start from a run of the same kind")
     config = adapt_batching(config, resolve_backbone(pretrained))
-    inputs = pretrained.input
-    if inputs.pretrained_vectors:  # the run's own weights include them
-        inputs = replace(inputs, pretrained_vectors="")
-    network = {"tokenizer": pretrained.tokenizer, "input": inputs, "backbone": _backbone(config, pretrained)}
+    inputs = pretrained.inputs
+    for stream, part in inputs.items():
+        if part.pretrained_vectors:  # the run's own weights include them
+            inputs = inputs.replace(stream, pretrained_vectors="")
+    network = {"tokenizer": pretrained.tokenizer, "inputs": inputs, "backbone": _backbone(config, pretrained)}
     combined = replace(config, init_from=init_from, **network)
     headless = "lacks" in Run.open(init_from).record.data  # imported without a head
     same_head = type(pretrained.head) is type(config.head) and not headless

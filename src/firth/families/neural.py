@@ -12,7 +12,7 @@ from firth.datasets.collators.batches import corrupt_batches, make_batches
 from firth.datasets.collators.collator import Batches
 from firth.datasets.collators.length_curriculum import LengthCurriculum, batches_per_stage, stage_configs
 from firth.datasets.token_cache import Split
-from firth.datasets.training_data import Tokenizers, read_training_data, source_vocab_size, vocab_size
+from firth.datasets.training_data import Tokenizers, read_training_data
 from firth.errors import FirthError
 from firth.families.distillation import attach_teacher, initialise_student, teacher_metadata, teacher_tokenizers
 from firth.families.initialisation import initial_tokenizers, initialise_weights
@@ -20,6 +20,7 @@ from firth.families.pass_training import require_trained
 from firth.families.pretrained_embeddings import load_pretrained_vectors
 from firth.families.validation import Validation
 from firth.models.build import System, build
+from firth.models.sizes import Sizes
 from firth.nn.linear import quantize_weights
 from firth.pipelines.causal_lm import make_causal_lm
 from firth.pipelines.denoise import DenoisingModel
@@ -182,7 +183,7 @@ def estimate(request: TrainRequest) -> Plan:
         if is_large(config, prepared.system, batches):
             timing = estimate_timing(config, prepared.system, batches, valid)
         else:
-            prepared = replace(prepared, system=build(config, *_sizes(prepared.tokenizers, prepared.splits)))
+            prepared = replace(prepared, system=build(config, _sizes(prepared.tokenizers, prepared.splits)))
             _initialise(prepared, None, request.progress.say)
             timing = _timing(prepared)
         size = sum(split.ids.nbytes for split in prepared.splits.values())
@@ -221,7 +222,7 @@ def _prepare(
     if config.batching.length_curriculum:
         stage_configs(config.batching)  # an error now rather than after the run has begun
     progress.stage("preparing the network")
-    return Prepared(config, tokenizers, splits, make(config, *_sizes(tokenizers, splits)))
+    return Prepared(config, tokenizers, splits, make(config, _sizes(tokenizers, splits)))
 
 
 def _known_tokenizers(request: TrainRequest) -> Tokenizers:
@@ -245,13 +246,15 @@ def _initialise(prepared: Prepared, run: Run | None, say: Callable[[str], None])
         say(initialise_student(system, teacher))
     if config.init_from:
         say(initialise_weights(system, config, tokenizer, prepared.splits["train"].label_names))
-    if config.input.pretrained_vectors:
-        say(load_pretrained_vectors(system, config.input, tokenizer))
+    for name, part in config.used_inputs.items():
+        if part.pretrained_vectors:
+            own = prepared.tokenizers.get(name, tokenizer)
+            say(load_pretrained_vectors(system, name, part.pretrained_vectors, own))
 
 
-def _sizes(tokenizers: Tokenizers, splits: dict[str, Split]) -> tuple[int, int, int]:
+def _sizes(tokenizers: Tokenizers, splits: dict[str, Split]) -> Sizes:
     """The sizes that depend on the data: of the vocabulary, the labels and the source vocabulary."""
-    return vocab_size(tokenizers), len(splits["train"].label_names) or 2, source_vocab_size(tokenizers)
+    return Sizes.of_run(tokenizers, splits["train"].metadata)
 
 
 def _steps(config: schema.Train) -> dict[str, int]:
@@ -356,8 +359,7 @@ def load(run: Run, weights: str = "") -> Model:
     """The trained model of a run; with `weights` its matrices are converted to that format (half, int8)."""
     require_trained(run, "trained weights")
     record, tokenizers = run.record, run.tokenizers()
-    tokenizer, classes = tokenizers.get("text"), len(record.data.get("labels", ())) or 2
-    system = _build(run, vocab_size(tokenizers), classes, source_vocab_size(tokenizers))
+    tokenizer, system = tokenizers.get("text"), _build(run, Sizes.of_run(tokenizers, record.data))
     metadata = load_model(run.weights, system, run.config_digest())
     if metadata["tokenizers"] != record.tokenizers:
         do = "restore the folder, or train again"
@@ -369,10 +371,10 @@ def load(run: Run, weights: str = "") -> Model:
     return model
 
 
-def _build(run: Run, *sizes: int) -> System:
+def _build(run: Run, sizes: Sizes) -> System:
     """The network of config.json, in which whatever cannot be built is damage."""
     try:
-        return build(run.record.config, *sizes)
+        return build(run.record.config, sizes)
     except (ValueError, TypeError, LookupError, ArithmeticError, AssertionError, RuntimeError) as error:
         if "can't allocate memory" in str(error):
             raise

@@ -5,20 +5,20 @@ from __future__ import annotations
 import numpy as np
 import torch
 
-from firth.config.schema import TokenInput
 from firth.embeddings.loading import load_vectors
 from firth.errors import FirthError
 from firth.models.build import System
 from firth.tokenizers.tokenizer import Tokenizer
 
 
-def load_pretrained_vectors(system: System, config: TokenInput, tokenizer: Tokenizer) -> str:
-    """Set the embeddings of tokens that are words of the file; others keep their initialisation. Returns a summary."""
-    path, table = config.pretrained_vectors, system.input.weight
+def load_pretrained_vectors(system: System, stream: str, path: str, tokenizer: Tokenizer) -> str:
+    """Set the embeddings of a stream's tokens that are words of the file; others keep their initialisation. Returns a
+    summary."""
+    table = system.input_of(stream).weight
     store = load_vectors(path)
     if store.width != table.shape[1]:
         what = f"vectors of width {store.width} for an input of width {table.shape[1]}"
-        do = f"set input.width={store.width} (or the backbone's width)"
+        do = f"set inputs.{stream}.width={store.width} (or the backbone's width)"
         raise FirthError(what, where=path, do=do)
     words = {token: tokenizer.decode([token]).strip() for token in range(tokenizer.vocab_size)}
     known = {token: word for token, word in words.items() if word and word in store}

@@ -57,7 +57,10 @@ def vocabulary_axes(config: schema.Neural) -> dict[str, int]:
 
 def without_padding_rows(config: schema.Neural) -> schema.Neural:
     """The configuration without padding rows in the embedding table."""
-    return replace(config, input=replace(config.input, table_size=0)) if config.input.table_size else config
+    padded = [stream for stream, part in config.inputs.items() if part.table_size]
+    for stream in padded:
+        config = replace(config, inputs=config.inputs.replace(stream, table_size=0))
+    return config
 
 
 def remap_rows(

@@ -71,9 +71,9 @@ def save_pretrained(
     hf_config = {"model_type": family.model_type, **family.write_config(resolved), "dtype": "float32"}
     hf_config |= write_labels(labels, config.head) if labels else {}
     if tokenizer is None:
-        others = {PREPROCESSOR: hf_folder.json_bytes(preprocessor_config(resolved.input))}
+        others = {PREPROCESSOR: hf_folder.json_bytes(preprocessor_config(resolved.inputs["image"]))}
     else:
-        hf_config |= {**_special_token_ids(resolved, tokenizer), "vocab_size": len(tensors["input.weight"])}
+        hf_config |= {**_special_token_ids(resolved, tokenizer), "vocab_size": len(tensors["inputs.text.weight"])}
         others = _tokenizer_files(tokenizer, resolved, hf_config, generation)
     offset = position_offset(family, Fields(hf_config, family.title))
     if offset:
@@ -168,7 +168,7 @@ def _post_processor(tokenizer: Tokenizer, config: schema.Neural) -> dict[str, An
 def _tokenizer_config(tokenizer: Tokenizer, config: schema.Neural) -> dict[str, Any]:
     """The contents of tokenizer_config.json."""
     backbone = config.backbone.encoder if isinstance(config.backbone, schema.EncoderDecoder) else config.backbone
-    inputs = ["input_ids", *(["token_type_ids"] if config.input.segments else []), "attention_mask"]
+    inputs = ["input_ids", *(["token_type_ids"] if config.inputs["text"].segments else []), "attention_mask"]
     special_ids = {name: getattr(tokenizer.special, role) for role, name in _SPECIAL_TOKENS.items()}
     special_ids["pad"] = tokenizer.special.pad_id
     return {

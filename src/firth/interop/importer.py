@@ -28,6 +28,7 @@ from firth.interop.tables import MODEL_FAMILIES
 from firth.interop.tensor_steps import Conversion, Conversions, tensors_from_hf, tensors_to_hf
 from firth.interop.text_layout import read_layout
 from firth.models.build import System, build
+from firth.models.sizes import LABEL, Sizes
 from firth.tokenizers import formats as token_files
 from firth.tokenizers.tokenizer import Tokenizer
 
@@ -64,19 +65,19 @@ def load_pretrained(path: Path) -> PretrainedModel:
     labels = read_labels(folder.config) if isinstance(config.head, schema.ClassificationHead) else ()
     reads_text = not isinstance(config.tokenizer, schema.NoTokenizer)
     vocabulary_size = folder.config.positive_int("vocab_size", 0) if reads_text else 0
-    classes = len(labels) or 2
     conversions = conversions_of(family, base, position_offset(family, folder.config))
-    notes = check_tensors(family, conversions, lambda: build(base, vocabulary_size, classes), theirs, folder.path)
+    sizes = Sizes(vocabulary_size, labels={LABEL: len(labels) or 2})
+    notes = check_tensors(family, conversions, lambda: build(base, sizes), theirs, folder.path)
     ours = tensors_from_hf(conversions, theirs)
     if not reads_text:
-        patch_input, more = read_preprocessor(config.input, hf_folder.read_optional(path, PREPROCESSOR))
-        config = replace(config, input=patch_input)
+        patch_input, more = read_preprocessor(config.inputs["image"], hf_folder.read_optional(path, PREPROCESSOR))
+        config = replace(config, inputs=schema.Inputs(image=patch_input))
         return PretrainedModel(family, config, None, ours, labels, {}, (*notes, *more), folder.digest)
     tokenizer, config, generation, more = _read_text_files(folder, config, modules, vocabulary_size)
-    ours, initialised = _complete(ours, lambda size: build(config, size, classes), tokenizer.vocab_size)
+    ours, initialised = _complete(ours, lambda size: build(config, replace(sizes, vocabulary=size)), tokenizer.vocab_size)
     tokenizer_config = schema.Tokenizer(model=tokenizer.kind, vocabulary_size=max(16, tokenizer.vocab_size))
     table_size = vocabulary_size if vocabulary_size > tokenizer.vocab_size else 0
-    config = replace(config, tokenizer=tokenizer_config, input=replace(config.input, table_size=table_size))
+    config = replace(config, tokenizer=tokenizer_config, inputs=config.inputs.replace("text", table_size=table_size))
     notes = [*notes, *more, *initialised]
     return PretrainedModel(family, config, tokenizer, ours, labels, generation, tuple(notes), folder.digest)
 
@@ -227,7 +228,7 @@ def _complete(ours: dict[str, Tensor], make: Callable[[int], System], size: int)
         missing = sorted(make(size).state_dict().keys() - tensors.keys())
     if not missing:
         return tensors, []
-    initial = make(max(size, len(ours["input.weight"]))).state_dict()
+    initial = make(max(size, len(ours["inputs.text.weight"]))).state_dict()
     note = f"{len(missing)} tensors are newly initialised: {_abbreviate(missing)}"
     return tensors | {name: initial[name] for name in missing}, [note]
 

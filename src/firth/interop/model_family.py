@@ -55,9 +55,11 @@ class ModelFamily:
 
 
 def supports(family: ModelFamily, config: schema.Neural) -> bool:
-    """Whether the family has this type of input, of backbone and of objective."""
-    parts = ((config.input, family.input), (config.backbone, family.backbone), (config.objective, family.objectives))
-    return all(isinstance(part, kind) for part, kind in parts)
+    """Whether the family has this type of input, for all streams one, of backbone and of objective."""
+    parts = ((config.backbone, family.backbone), (config.objective, family.objectives))
+    inputs = config.used_inputs.values()
+    has_input = len(inputs) == 1 and all(isinstance(part, family.input) for part in inputs)
+    return has_input and all(isinstance(part, kind) for part, kind in parts)
 
 
 def is_headless(config: schema.Neural) -> bool:
@@ -90,7 +92,8 @@ def resolve_sizes(config: schema.Neural) -> schema.Neural:
         width = backbone.encoder.width
     else:
         backbone, width = _resolve_stack(backbone), backbone.width
-    return replace(config, backbone=backbone, input=replace(config.input, width=config.input.width or width))
+    inputs = config.inputs.map(lambda part: replace(part, width=part.width or width))
+    return replace(config, backbone=backbone, inputs=inputs)
 
 
 def _resolve_stack(stack: Any) -> Any:
@@ -124,9 +127,11 @@ def require_representable(family: ModelFamily, config: schema.Neural, reimported
 def _compared(config: schema.Neural) -> dict[str, Any]:
     """The fields that decide what a network computes, by their full names."""
     values: dict[str, Any] = {}
-    for part in ("input", "backbone", "head"):
-        values |= _flatten(getattr(config, part), part)
-    values["input.segments"] = max(1, config.input.segments)  # a single segment embedding is as good as none
+    inputs = {f"inputs.{name}": part for name, part in config.used_inputs.items()}
+    for name, part in {**inputs, "backbone": config.backbone, "head": config.head}.items():
+        values |= _flatten(part, name)
+    for name, part in inputs.items():
+        values[f"{name}.segments"] = max(1, part.segments)  # a single segment embedding is as good as none
     values["objective.next_sentence"] = config.objective.next_sentence
     return values
 
@@ -201,12 +206,13 @@ def denoising_seq2seq(
     return imported_system(batching, token_input, backbone, head, objective)
 
 
-def imported_system(batching: Any, inputs: Any, backbone: Any, head: Any, objective: Any) -> schema.Neural:
+def imported_system(batching: Any, input_: Any, backbone: Any, head: Any, objective: Any) -> schema.Neural:
     """The configuration of an imported network, without data of its own."""
+    (stream,) = batching.streams
     return schema.Neural(
         data=schema.Text(text=()),
         batching=batching,
-        input=inputs,
+        inputs=schema.Inputs({stream: input_}),
         backbone=backbone,
         head=head,
         objective=objective,

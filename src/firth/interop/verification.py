@@ -21,6 +21,7 @@ from firth.interop.importer import load_pretrained
 from firth.interop.model_family import is_headless
 from firth.models.build import System, build
 from firth.models.heads.sequence_classification import ClassificationHead
+from firth.models.sizes import TEXT, Sizes
 from firth.tokenizers.tokenizer import Tokenizer
 from firth.types import Batch, Pixels, Tokens
 
@@ -79,10 +80,10 @@ def _outputs(system: System, config: schema.Neural, batch: Batch) -> Tensor:
 def _read_back(config: schema.Neural, tokenizer: Tokenizer | None, out: Path) -> System:
     """The system that importing the folder gives, with the run's head or without one."""
     pretrained = load_pretrained(out)
-    size = tokenizer.vocab_size if tokenizer else 0
     if tokenizer and pretrained.tokenizer.vocabulary() != tokenizer.vocabulary():
         raise FirthError("the written tokenizer came back as another", where=out, do="do not use this folder")
-    reloaded = build(_with_global_attention(pretrained.config, config), size, len(pretrained.labels) or 2).eval()
+    sizes = Sizes.of({TEXT: tokenizer} if tokenizer else {}, pretrained.labels)
+    reloaded = build(_with_global_attention(pretrained.config, config), sizes).eval()
     reloaded.load_state_dict(dict(pretrained.tensors))
     return reloaded
 
@@ -102,7 +103,8 @@ def _with_global_attention(reloaded: schema.Neural, config: schema.Neural) -> sc
 def _make_batch(system: System, tokenizer: Tokenizer | None, length: int) -> Batch:
     """Some images, or some token sequences with padding, that have no special tokens."""
     if tokenizer is None:
-        shape = (_SEQUENCES, system.input.config.channels, *[system.input.config.image_size] * 2)
+        config = system.input_of("image").config
+        shape = (_SEQUENCES, config.channels, *[config.image_size] * 2)
         return Batch({"image": Pixels((torch.arange(math.prod(shape)).view(shape) * 7919 + length) % 256 / 255)}, {})
     special = {*tokenizer.special.ids, tokenizer.special.pad_id}
     ordinary = [token for token in range(tokenizer.vocab_size) if token not in special] or [0]
@@ -110,7 +112,7 @@ def _make_batch(system: System, tokenizer: Tokenizer | None, length: int) -> Bat
     ids = torch.tensor(ordinary)[torch.arange(_SEQUENCES * length).view(_SEQUENCES, length) * 7919 % len(ordinary)]
     mask = torch.arange(length) < torch.tensor([length, length // 2 or 1, 1])[:, None]
     ids = ids.masked_fill(~mask, tokenizer.special.pad_id)
-    return Batch({name: Tokens(ids, mask) for name in system.backbone.streams}, {})
+    return Batch({name: Tokens(ids, mask) for name in system.streams}, {})
 
 
 # --- transformers -------------------------------------------------------------------------------------------------
@@ -173,9 +175,10 @@ def _unusable(transformers: ModuleType, name: str, error: Exception, out: Path) 
 def _inputs(system: System, config: schema.Neural, batch: Batch) -> dict[str, Tensor]:
     """A batch as the arguments of a model of transformers."""
     if "image" in batch.streams:
-        mean, std = (torch.tensor(each).view(-1, 1, 1) for each in (config.input.mean, config.input.std))
+        patches = config.inputs["image"]
+        mean, std = (torch.tensor(each).view(-1, 1, 1) for each in (patches.mean, patches.std))
         return {"pixel_values": (batch.streams["image"].values - mean) / std}
-    first, *decoder = (batch.streams[name] for name in system.backbone.streams)
+    first, *decoder = (batch.streams[name] for name in system.streams)
     inputs = {"input_ids": first.ids, "attention_mask": first.mask.long()}
     for text in decoder:
         inputs |= {"decoder_input_ids": text.ids, "decoder_attention_mask": text.mask.long()}

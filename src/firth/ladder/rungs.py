@@ -19,7 +19,7 @@ class Rung:
     settings: tuple[str, ...] = ()
     neural: bool = True  # trains for any budget, and has sizes
     relative_speed: float = 1.0  # training speed (tokens/s) relative to a recurrent network of the same size
-    dropouts: tuple[str, ...] = ("input.dropout", "backbone.dropout")
+    dropouts: tuple[str, ...] = ("inputs.text.dropout", "backbone.dropout")
 
 
 RUNGS = {

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
 
@@ -21,8 +22,10 @@ from firth.models.heads.lm_head import CopyDistribution, LMHead
 from firth.models.heads.pointer_generator import PointerGeneratorHead
 from firth.models.heads.sentence_embedding import PoolingHead
 from firth.models.heads.sequence_classification import ClassificationHead
+from firth.models.heads.tagging import TaggingHead
 from firth.models.inputs.image_patches import PatchEmbedding
 from firth.models.inputs.token_embedding import TokenEmbedding
+from firth.models.sizes import Sizes
 from firth.objectives.causal_lm import CausalLMObjective
 from firth.objectives.companion import Companion
 from firth.objectives.contrastive import ContrastiveObjective
@@ -36,6 +39,7 @@ from firth.objectives.seq2seq import Seq2SeqObjective
 from firth.objectives.supervised import SupervisedObjective
 from firth.types import Batch, Encoded, State, Term, Tokens, derive_seed, expect
 
+InputModule = TokenEmbedding | PatchEmbedding
 INPUTS = {schema.TokenInput: TokenEmbedding, schema.PatchInput: PatchEmbedding}
 BACKBONES = {
     schema.Recurrent: RecurrentBackbone,
@@ -50,6 +54,7 @@ HEADS = {
     schema.PointerGeneratorHead: PointerGeneratorHead,
     schema.DiscriminatorHead: DiscriminatorHead,
     schema.ClassificationHead: ClassificationHead,
+    schema.TaggingHead: TaggingHead,
     schema.PoolingHead: PoolingHead,
 }
 OBJECTIVES: dict[type[schema.Objective], type[Objective]] = {
@@ -68,9 +73,8 @@ SPECIAL_TOKENS = 2  # [START] and [END]
 
 
 class System(nn.Module):
-    """Input, backbone, head and objective in one module: the only one that is ever wrapped (DDP, FSDP, compile)."""
+    """Inputs, backbone, head and objective in one module: the only one that is ever wrapped (DDP, FSDP, compile)."""
 
-    input: TokenEmbedding | PatchEmbedding
     backbone: (
         RecurrentBackbone
         | WindowBackbone
@@ -79,19 +83,18 @@ class System(nn.Module):
         | ConvolutionalBackbone
         | NoLayers
     )
-    head: LMHead | PointerGeneratorHead | DiscriminatorHead | ClassificationHead | PoolingHead
+    head: LMHead | PointerGeneratorHead | DiscriminatorHead | ClassificationHead | TaggingHead | PoolingHead
     objective: Objective
 
-    def __init__(self, config: schema.Neural, vocabulary: int, classes: int = 2, source: int = 0) -> None:
+    def __init__(self, config: schema.Neural, sizes: Sizes) -> None:
         super().__init__()
-        _check_input_kind(config)
-        backbone, vocabulary = resolve_backbone(config), max(vocabulary, config.input.table_size)
-        width = config.input.width or backbone.width
-        self.input = INPUTS[type(config.input)](config.input, vocabulary, width)
-        if source:  # the source has a vocabulary of its own
-            self.source_input = INPUTS[type(config.input)](config.input, source, width)
+        _check_characters(config)
+        backbone, predicted = resolve_backbone(config), config.input_of([*config.streams][-1])
+        vocabulary, width = max(sizes.vocabulary, predicted.table_size), _embedding_width(config, backbone.width)
+        self.inputs = _make_inputs(config, vocabulary, sizes.own, width)
         self.backbone = BACKBONES[type(config.backbone)](backbone, width)
-        outputs = classes if config.head.outputs == "labels" else vocabulary
+        self.streams = self.backbone.streams or tuple(config.streams)
+        outputs = sizes.labels if config.head.outputs == "labels" else vocabulary
         self.head = HEADS[type(config.head)](config.head, outputs, self.backbone.width, width)
         self.objective = OBJECTIVES[type(config.objective)](config, self.backbone.width)
         if self.objective.companion_config is not None:
@@ -111,27 +114,28 @@ class System(nn.Module):
         return companion
 
     def encode(self, batch: Batch, state: State | None = None, *, keep_layers: bool = False) -> Encoded:
-        """Hidden states of the backbone's input streams (with `keep_layers` of each layer), and the state carried
-        on."""
-        streams = [(name, batch.streams[name]) for name in self.input.streams or self.backbone.streams]
+        """Hidden states of the streams that the backbone reads (with `keep_layers` of each layer), and the state
+        carried on."""
+        streams = [(name, batch.streams[name]) for name in self.streams]
         inputs = [part for name, stream in streams for part in self.input_of(name).backbone_inputs(stream)]
         encoded: Encoded = self.backbone(*inputs, state, keep_layers=keep_layers)
         return encoded._replace(tokens=expect(inputs[-1], Tokens))
 
     def embed(self, stream: str, tokens: Tokens) -> Tensor:
-        """Embeddings of a stream (batch, time, width), by the stream's own input if it has one."""
+        """Embeddings of a stream (batch, time, width)."""
         embeddings: Tensor = self.input_of(stream)(tokens)
         return embeddings
 
-    def input_of(self, stream: str) -> TokenEmbedding | PatchEmbedding:
-        """The input module of a stream."""
-        own: TokenEmbedding | PatchEmbedding = getattr(self, f"{stream}_input", self.input)
+    def input_of(self, stream: str) -> InputModule:
+        """The input module of a stream: its own, or else that of `text`."""
+        module: Any = self.inputs[stream if stream in self.inputs else schema.TEXT]
+        own: InputModule = module
         return own
 
     @property
     def embedding_weight(self) -> Tensor:
-        """The token embedding matrix, for tied output layers."""
-        return expect(self.input.weight, Tensor)
+        """The token embeddings of the stream that is predicted, for tied output layers."""
+        return expect(self.input_of(self.streams[-1]).weight, Tensor)
 
     @property
     def lm_head(self) -> LMHead:
@@ -152,17 +156,33 @@ class System(nn.Module):
         return self.lm_head.log_probabilities(states, self.embedding_weight, *copying)
 
 
-def _check_input_kind(config: schema.Neural) -> None:
-    """Refuse batches that do not fit the input, and character-level parts without sequence-to-sequence batches."""
-    if config.batching.input_kind != config.input.kind:
-        what = f"batching.kind = {config.batching.kind} gives {config.batching.input_kind}, and the input takes"
-        raise FirthError(
-            f"{what} {config.input.kind}", where="input.kind", do=f"set it to {config.batching.input_kind}"
-        )
-    parts = [part for part in ("input", "head") if getattr(config, part).character_width]
-    if parts and not isinstance(config.batching, schema.SourceTarget):
+def _check_characters(config: schema.Neural) -> None:
+    """Refuse character-level parts without sequence-to-sequence batches."""
+    parts = {f"inputs.{name}": part for name, part in config.used_inputs.items()} | {"head": config.head}
+    spelling = [name for name, part in parts.items() if part.character_width]
+    if spelling and not isinstance(config.batching, schema.SourceTarget):
         what = "out-of-vocabulary words by characters are for sequence-to-sequence models only"
-        raise FirthError(what, where=f"{parts[0]}.character_width", do="set it to 0")
+        raise FirthError(what, where=f"{spelling[0]}.character_width", do="set it to 0")
+
+
+def _embedding_width(config: schema.Neural, backbone_width: int) -> int:
+    """The width of the embeddings, which all streams have, since one backbone reads them."""
+    widths = {name: part.width or backbone_width for name, part in config.used_inputs.items()}
+    if len({*widths.values()}) > 1:
+        what = " and ".join(f"inputs.{name}.width = {width}" for name, width in widths.items())
+        raise FirthError(f"one backbone cannot read both {what}", do="give them the same width")
+    return next(iter(widths.values()))
+
+
+def _make_inputs(config: schema.Neural, vocabulary: int, own: Mapping[str, int], width: int) -> nn.ModuleDict:
+    """The input of `text`, and of each stream that has one of its own or, in `own`, a vocabulary of its own."""
+    names = {stream: stream if stream in config.inputs or stream in own else schema.TEXT for stream in config.streams}
+    parts = {name: config.input_of(stream) for stream, name in names.items()}
+    modules = nn.ModuleDict()
+    for name in sorted(parts, key=lambda name: (name != schema.TEXT, name)):
+        size = own[name] if name in own else max(vocabulary, parts[name].table_size)
+        modules[name] = INPUTS[type(parts[name])](parts[name], size, width)
+    return modules
 
 
 def resolve_backbone(config: schema.Neural) -> Any:
@@ -187,19 +207,19 @@ def _with_context(backbone: Any, config: schema.Neural, special_tokens: int = 0)
         raise FirthError(
             what, where="batching", do="set batching.kind=windows, or backbone.memory.kind=segment-recurrence"
         )
-    length = config.input.positions or batching.length + special_tokens
+    positions = max(config.input_of(stream).positions for stream in config.streams)
+    length = positions or batching.length + special_tokens
     if backbone.context and backbone.context < length:
         special = f" and {special_tokens} special tokens" if special_tokens else ""
         text = f"batching.length = {batching.length}{special}"
-        sequence = f"the {length} positions of an image" if config.input.positions else text
+        sequence = f"the {length} positions of an image" if positions else text
         what = f"backbone.context = {backbone.context} is shorter than {sequence}"
         raise FirthError(what, do=f"set backbone.context to {length} or more, or to 0")
     return replace(backbone, context=backbone.context or length)
 
 
-def build(config: schema.Neural, vocabulary: int, classes: int = 2, source: int = 0) -> System:
-    """A system initialised from the seed alone; `classes` is the number of labels of a classifier, and `source` the
-    size of the source vocabulary if it differs from the target's."""
+def build(config: schema.Neural, sizes: Sizes | int) -> System:
+    """A system initialised from the seed alone; a number is the size of the vocabulary."""
     with torch.random.fork_rng(devices=[]):
         torch.manual_seed(derive_seed(config.seed, "start"))
-        return System(config, vocabulary, classes, source)
+        return System(config, sizes if isinstance(sizes, Sizes) else Sizes(sizes))

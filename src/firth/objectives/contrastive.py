@@ -68,4 +68,4 @@ def _has_dropout(config: schema.Neural) -> bool:
     backbone = config.backbone
     assert not isinstance(backbone, schema.EncoderDecoder)  # refused before
     in_attention = isinstance(backbone, schema.Transformer) and backbone.attention.dropout
-    return bool(config.input.dropout or backbone.dropout or in_attention)
+    return bool(config.input_of("text").dropout or backbone.dropout or in_attention)

@@ -14,11 +14,10 @@ from firth.types import Batch, Encoded, State, Term, Tokens, expect
 
 
 class SystemProtocol(Protocol):
-    """Input, backbone and head of a system."""
+    """Inputs, backbone and head of a system."""
 
-    @property
-    def input(self) -> nn.Module:
-        """Batch to vectors."""
+    def embed(self, stream: str, tokens: Tokens) -> Tensor:
+        """Embeddings of a stream (batch, time, width)."""
 
     @property
     def backbone(self) -> nn.Module:

@@ -34,7 +34,7 @@ class PermutationLMObjective(Objective):
         text = text_of(batch)
         query_stream, target = select_targets(text, batch.targets["text"])
         backbone = expect(system.backbone, TransformerBackbone)
-        encoded = backbone.forward_two_stream(system.input(text), text, query_stream, state)
+        encoded = backbone.forward_two_stream(system.embed("text", text), text, query_stream, state)
         loss = system.lm_head.loss(encoded.states, target, system.embedding_weight)
         return [Term("tokens", loss, self.counts(batch)["tokens"])], encoded.state
 

@@ -49,7 +49,7 @@ class ReplacedTokenDetectionObjective(Objective):
     def terms(self, system: SystemProtocol, batch: Batch, state: State | None) -> tuple[list[Term], State | None]:
         """A term of the generator and one of the discriminator; no state is carried on."""
         text, counts = text_of(batch), self.counts(batch)
-        states = self.companion(system.input(text), text)
+        states = self.companion(system.embed("text", text), text)
         generator_loss = self.companion.head.loss(states, batch.targets["text"], system.embedding_weight)
         corrupted = self.sample_replacements(system, states, batch)
         logits = self.detect(system, corrupted.tokens)[text.mask]
@@ -77,7 +77,7 @@ class ReplacedTokenDetectionObjective(Objective):
 
     def detect(self, system: SystemProtocol, tokens: Tokens) -> Tensor:
         """The discriminator's logits (batch, time): above 0 a token was more probably replaced."""
-        logits: Tensor = system.head(system.backbone(system.input(tokens), tokens).states)
+        logits: Tensor = system.head(system.backbone(system.embed("text", tokens), tokens).states)
         return logits
 
 

@@ -19,7 +19,7 @@ from firth.datasets.readers import image_files
 from firth.errors import FirthError
 from firth.metrics.score import signature
 from firth.models.build import System
-from firth.models.heads.sequence_classification import LABEL
+from firth.models.sizes import LABEL
 from firth.pipelines.encode_texts import build_inputs, encode_texts
 from firth.pipelines.label_predictions import BaseClassifier, run_examples
 from firth.runs.run_folder import Run
@@ -165,7 +165,8 @@ class ImageClassifier(NeuralClassifier):
         if pixels.dtype != np.uint8 or pixels.ndim != 3 or not pixels.size:
             what = f"an image of shape {pixels.shape} and type {pixels.dtype}"
             raise FirthError(what, do="give bytes (uint8) of shape (y, x, channels)")
-        return resize(pixels, self.config.input.image_size, self.config.input.channels)
+        input_config = self.config.input_of("image")
+        return resize(pixels, input_config.image_size, input_config.channels)
 
     def inputs(self, split: labelled_dataset.Split) -> list[np.ndarray]:
         """The inputs to classify: pixels."""
@@ -173,7 +174,8 @@ class ImageClassifier(NeuralClassifier):
 
     def signature_fields(self) -> dict[str, object]:
         """The tokenizer and context, for signatures."""
-        shape = f"{self.config.input.image_size}x{self.config.input.image_size}x{self.config.input.channels}"
+        input_config = self.config.input_of("image")
+        shape = f"{input_config.image_size}x{input_config.image_size}x{input_config.channels}"
         return {"tok": "none", "ctx": f"{context_label(self.config.batching)}/{shape}"}
 
     @property

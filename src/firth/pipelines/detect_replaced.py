@@ -45,7 +45,7 @@ class ReplacedTokenDetector(MaskedLMModel):
             tensors = batch.to("cpu")
             tokens, target = tensors.streams["text"], tensors.targets["text"]
             with autocast(config.train):
-                states = objective.companion(self.system.input(tokens), tokens)
+                states = objective.companion(self.system.embed("text", tokens), tokens)
                 nll = objective.companion.head.loss(states, target, self.system.embedding_weight)
                 sampled = objective.sample_replacements(self.system, states, tensors)
                 detected = objective.detect(self.system, sampled.tokens) > 0
@@ -76,7 +76,7 @@ class ReplacedTokenDetector(MaskedLMModel):
 
     def _log_probs(self, batch: Batch) -> Tensor:
         tokens, companion = batch.streams["text"], self.system.objective.companion
-        states = companion(self.system.input(tokens), tokens)
+        states = companion(self.system.embed("text", tokens), tokens)
         return companion.head.log_probabilities(states, self.system.embedding_weight)
 
     # --- the command line -------------------------------------------------------------------------------------

@@ -40,7 +40,7 @@ class LeftToRight:
         rank = torch.arange(ids.shape[1]).expand_as(ids)
         text = replace(text, ids=ids, rank=rank)
         query = QueryStream(rank + 1, rank, text.document, text.segment)
-        return self.backbone.forward_two_stream(self.system.input(text), text, query, state)
+        return self.backbone.forward_two_stream(self.system.embed("text", text), text, query, state)
 
     def nll(self, batch: Batch, state: State | None = None) -> tuple[Tensor, State | None]:
         """Surprisal of each target (batch, time) without gradients, and the state for the next batch."""

@@ -87,7 +87,7 @@ class TextRegressor(TextClassifier):
 def make_classifier(run: Run, tokenizer: Tokenizer | None, system: System) -> NeuralClassifier:
     """The classifier for the network's kind of input, or the regression model."""
     config = run.record.config
-    if isinstance(config.input, schema.PatchInput):
+    if "pixels" in config.streams.values():
         return ImageClassifier(run, tokenizer, system)
     kind = TextRegressor if config.head.problem_type == "regression" else TextClassifier
     return kind(run, tokenizer, system)

@@ -81,7 +81,7 @@ class TranslationModel(Seq2SeqModel):
     ) -> list[Score]:
         """Perplexity and accuracy of target tokens, the task's metrics of beam search outputs, alignment error rate."""
         part = run_examples(self, split, read_pairs) if text is None else self._other_pairs(text)
-        with_characters = bool(self.config.input.character_width or self.config.head.character_width)
+        with_characters = bool(self.config.input_of("source").character_width or self.config.head.character_width)
         tokens = tokenise_pairs(part, self._tokenizers, cache or usable_cache(), with_characters)
         generated = self.generation_scores(part, beam=BEAM)
         return Table([*self.perplexity_scores(tokens), *generated, *self._link_scores(part)])
@@ -167,7 +167,7 @@ class TranslationModel(Seq2SeqModel):
     def encode_source(self, text: str) -> SourceSequence:
         """The token ids of a source, and the characters of its out-of-vocabulary words if the model encodes them."""
         ids, characters = self.source.encode(text), None
-        if self.config.input.character_width:
+        if self.config.input_of("source").character_width:
             characters = np.full((len(ids), MAX_WORD_BYTES), PAD, np.int64)
             unknown = [position for position, token in enumerate(ids) if token == self.source.special.unknown]
             for position, word in zip(unknown, self.source.oov_spans(text) if unknown else (), strict=True):

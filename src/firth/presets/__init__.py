@@ -23,6 +23,7 @@ from firth.presets import (
     ngram,
     recurrent,
     reformer,
+    text_classifiers,
     transformer,
     transformer_xl,
     translation,
@@ -251,6 +252,39 @@ PRESETS: dict[str, Preset] = {
         fine_tuned.GPT_CLASSIFIER_SIZES,
         LABELLED,
         "Radford et al. 2018",
+    ),
+    "averaged-vectors": Preset(
+        "deep averaging network: text classifier from the mean of word vectors, with one hidden layer",
+        text_classifiers.AVERAGED_SIZES,
+        LABELLED,
+        "Iyyer et al. 2015",
+    ),
+    "text-cnn": Preset(
+        "CNN text classifier: filters over three, four and five words, maximum over time",
+        text_classifiers.CNN_SIZES,
+        LABELLED,
+        "Kim 2014",
+    ),
+    "lstm-classifier": Preset(
+        "LSTM text classifier, from the last hidden state", text_classifiers.LSTM_SIZES, LABELLED, "Wang et al. 2015"
+    ),
+    "bilstm-classifier": Preset(
+        "bidirectional LSTM text classifier, from the last state of each direction",
+        text_classifiers.BILSTM_SIZES,
+        LABELLED,
+        "Graves and Schmidhuber 2005; Tai et al. 2015",
+    ),
+    "attention-classifier": Preset(
+        "bidirectional GRU text classifier with attention pooling (one level of a hierarchical attention network)",
+        text_classifiers.BIGRU_ATTENTION_SIZES,
+        LABELLED,
+        "Yang et al. 2016",
+    ),
+    "bilstm-regressor": Preset(
+        "bidirectional LSTM that predicts a value of a text or text pair: similarity, rating",
+        text_classifiers.REGRESSOR_SIZES,
+        "texts or text pairs with scores",
+        "Graves and Schmidhuber 2005",
     ),
     "sentence-encoder": Preset(
         "sentence encoder (two towers) with in-batch negatives",

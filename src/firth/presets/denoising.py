@@ -13,6 +13,7 @@ from firth.config.schema import (
     FeedForward,
     FullAttention,
     GatedFeedForward,
+    Inputs,
     LayerNorm,
     LMHead,
     Neural,
@@ -58,7 +59,7 @@ _BART = Transformer(
 BART_BASE = Neural(
     tokenizer=Tokenizer(model="byte-bpe", vocabulary_size=50_265),
     batching=Bucketed(tokens_per_batch=16_384, length=512),
-    input=TokenInput(init_range=0.05),
+    inputs=Inputs(text=TokenInput(init_range=0.05)),
     backbone=_pair(_BART),
     head=LMHead(tied=True),
     objective=Denoising(
@@ -70,7 +71,7 @@ BART_BASE = Neural(
     train=Train(budget="24h", optimizer=_ADAM, schedule=Schedule(shape="linear", warmup_steps=10_000)),
 )
 BART_LARGE = replace(BART_BASE, backbone=_pair(replace(_BART, width=1024, depth=12, heads=16)))
-_BART_SMALLER = replace(BART_BASE, input=TokenInput(init_range=0.1))
+_BART_SMALLER = replace(BART_BASE, inputs=Inputs(text=TokenInput(init_range=0.1)))
 BART_SIZES = {
     "tiny": scaled(_BART_SMALLER, Size(128, 2, 4, 2000, 2e-3, "60s"), Bucketed(2048, 64)),
     "small": scaled(_BART_SMALLER, Size(256, 3, 4, 8000, 1e-3, "10m"), Bucketed(4096, 128)),
@@ -93,7 +94,8 @@ _T5 = Transformer(
 T5_BASE = Neural(
     tokenizer=Tokenizer(model="unigram", vocabulary_size=32_100, sentinels=100),
     batching=Bucketed(tokens_per_batch=16_384, length=512),
-    input=TokenInput(init_range=1.7),  # variance 1, since the tied output is divided by the root of the width
+    # variance 1, since the tied output is divided by the root of the width
+    inputs=Inputs(text=TokenInput(init_range=1.7)),
     backbone=_pair(_T5),
     head=LMHead(tied=True, bias=False, scale_states=True),
     objective=Denoising(noise=("span-corruption",), noise_density=0.15, mean_span_length=3.0, decoder_start="pad"),
@@ -174,7 +176,7 @@ ELECTRA_BASE = replace(
 ELECTRA_SMALL = replace(
     ELECTRA_BASE,
     batching=SegmentPairs(batch_size=128, length=128),
-    input=replace(ELECTRA_BASE.input, width=128),
+    inputs=ELECTRA_BASE.inputs.replace("text", width=128),
     backbone=replace(ELECTRA_BASE.backbone, width=256, heads=4),
     objective=replace(ELECTRA_BASE.objective, generator_size=0.25),
     train=replace(ELECTRA_BASE.train, optimizer=replace(ELECTRA_BASE.train.optimizer, learning_rate=5e-4)),
@@ -199,7 +201,7 @@ ELECTRA_SIZES = {
 DISTIL_BASE = replace(
     BERT_BASE,
     batching=SegmentPairs(batch_size=32, length=512),
-    input=replace(BERT_BASE.input, segments=0),
+    inputs=BERT_BASE.inputs.replace("text", segments=0),
     backbone=replace(BERT_BASE.backbone, depth=6),
     objective=Distillation(distil_tokens="masked"),
     train=replace(BERT_BASE.train, optimizer=replace(BERT_BASE.train.optimizer, learning_rate=5e-4)),

@@ -6,6 +6,7 @@ from dataclasses import replace
 
 from firth.config.schema import (
     FeedForward,
+    Inputs,
     LayerNorm,
     LMHead,
     MaskedLM,
@@ -29,7 +30,7 @@ from firth.presets.transformer import BERT_BASE, encoder
 LONGFORMER_BASE = Neural(
     tokenizer=Tokenizer(model="byte-bpe", vocabulary_size=50_265),
     batching=SegmentPairs(batch_size=8, length=4096),
-    input=TokenInput(init_range=0.05),
+    inputs=Inputs(text=TokenInput(init_range=0.05)),
     backbone=replace(
         BERT_BASE.backbone,
         attention=WindowAttention(window=(256,), global_tokens="first", global_projections=True, dropout=0.1),
@@ -64,7 +65,7 @@ LONGFORMER_SIZES = {
 LONGFORMER_LM_BASE = Neural(
     tokenizer=Tokenizer(model="byte", vocabulary_size=512),
     batching=Windows(batch_size=16, length=16_384, length_curriculum=(2048, 4096, 8192)),
-    input=TokenInput(init_range=0.1),
+    inputs=Inputs(text=TokenInput(init_range=0.1)),
     backbone=Transformer(
         width=512,
         depth=12,

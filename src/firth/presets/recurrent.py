@@ -6,6 +6,7 @@ from dataclasses import replace
 
 from firth.config.schema import (
     Contiguous,
+    Inputs,
     LMHead,
     Neural,
     Optimizer,
@@ -20,7 +21,7 @@ from firth.config.schema import (
 LSTM_SMALL = Neural(
     tokenizer=Tokenizer(model="byte-bpe", vocabulary_size=8000),
     batching=Contiguous(batch_size=20, length=35),
-    input=TokenInput(dropout=0.1),
+    inputs=Inputs(text=TokenInput(dropout=0.1)),
     backbone=Recurrent(cell="lstm", width=200, depth=2, dropout=0.1),
     head=LMHead(tied=True),
     train=Train(
@@ -32,13 +33,13 @@ LSTM_SMALL = Neural(
 LSTM_TINY = replace(
     LSTM_SMALL,
     tokenizer=replace(LSTM_SMALL.tokenizer, vocabulary_size=2000),
-    input=replace(LSTM_SMALL.input, dropout=0.0),
+    inputs=LSTM_SMALL.inputs.replace("text", dropout=0.0),
     backbone=replace(LSTM_SMALL.backbone, width=96, depth=1, dropout=0.0),
     train=replace(LSTM_SMALL.train, budget="20s", optimizer=replace(LSTM_SMALL.train.optimizer, learning_rate=1e-2)),
 )
 LSTM_MEDIUM = replace(
     LSTM_SMALL,
-    input=replace(LSTM_SMALL.input, dropout=0.5),
+    inputs=LSTM_SMALL.inputs.replace("text", dropout=0.5),
     backbone=replace(LSTM_SMALL.backbone, width=650, dropout=0.5),
     train=replace(LSTM_SMALL.train, budget="20m", optimizer=replace(LSTM_SMALL.train.optimizer, learning_rate=2e-3)),
 )

@@ -8,6 +8,7 @@ from firth.config.schema import (
     LSH,
     AxialPositions,
     FeedForward,
+    Inputs,
     LMHead,
     Local,
     Neural,
@@ -28,7 +29,7 @@ from firth.presets.transformer import TRANSFORMER_LM_SMALL
 REFORMER_BASE = Neural(
     tokenizer=Tokenizer(model="byte"),
     batching=Windows(batch_size=8, length=65_536),
-    input=TokenInput(init_range=0.1),
+    inputs=Inputs(text=TokenInput(init_range=0.1)),
     backbone=Transformer(
         width=1024,
         depth=12,

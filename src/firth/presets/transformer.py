@@ -8,6 +8,7 @@ from firth.config.schema import (
     FeedForward,
     FullAttention,
     GatedFeedForward,
+    Inputs,
     LayerNorm,
     LMHead,
     MaskedLM,
@@ -31,7 +32,7 @@ _DROPOUT = FullAttention(dropout=0.1)
 GPT1_BASE = Neural(
     tokenizer=Tokenizer(model="bpe", vocabulary_size=40_478, lowercase="yes"),
     batching=Windows(batch_size=64, length=512),
-    input=TokenInput(init_range=0.035),  # the variance of the paper's normal initialisation of 0.02
+    inputs=Inputs(text=TokenInput(init_range=0.035)),  # the variance of the paper's normal initialisation of 0.02
     backbone=Transformer(
         width=768, depth=12, heads=12, attention=_DROPOUT, norm=LayerNorm(placement="post"), dropout=0.1
     ),
@@ -47,7 +48,7 @@ GPT1_BASE = Neural(
 GPT2_BASE = Neural(
     tokenizer=Tokenizer(model="byte-bpe", vocabulary_size=50_257),
     batching=Windows(batch_size=16, length=1024),
-    input=TokenInput(init_range=0.035),
+    inputs=Inputs(text=TokenInput(init_range=0.035)),
     backbone=Transformer(width=768, depth=12, heads=12, attention=_DROPOUT, dropout=0.1),
     head=LMHead(tied=True, bias=False),
     train=Train(
@@ -70,7 +71,7 @@ def _gpt2(width: int, depth: int, heads: int, learning_rate: float) -> Neural:
 
 def _for_one_machine(base: Neural) -> dict[str, Neural]:
     """The tiny and the small size of a decoder, with larger initial embeddings, which learn faster."""
-    base = replace(base, input=replace(base.input, init_range=0.1))
+    base = replace(base, inputs=base.inputs.replace("text", init_range=0.1))
     return {
         "tiny": scaled(base, Size(128, 3, 4, 2000, 2e-3, "60s"), Windows(batch_size=16, length=64)),
         "small": scaled(base, Size(256, 4, 4, 8000, 1e-3, "10m"), Windows(batch_size=16, length=128)),
@@ -92,7 +93,7 @@ GPT2_SIZES = {
 TRANSFORMER_LM_SMALL = Neural(
     tokenizer=Tokenizer(model="byte-bpe", vocabulary_size=8000),
     batching=Windows(batch_size=8, length=128),
-    input=TokenInput(init_range=0.1),
+    inputs=Inputs(text=TokenInput(init_range=0.1)),
     backbone=Transformer(width=256, depth=4, heads=4, positions=RotaryPositions(), dropout=0.1),
     head=LMHead(tied=True, bias=False),
     train=Train(
@@ -125,7 +126,7 @@ TRANSFORMER_LM_SIZES = {
 BERT_BASE = Neural(
     tokenizer=Tokenizer(model="wordpiece", vocabulary_size=30_522, lowercase="yes"),
     batching=SegmentPairs(batch_size=32, length=512, pairs="next-sentence"),
-    input=TokenInput(segments=2, init_range=0.05),
+    inputs=Inputs(text=TokenInput(segments=2, init_range=0.05)),
     backbone=Transformer(
         width=768,
         depth=12,
@@ -148,7 +149,7 @@ BERT_BASE = Neural(
 
 def encoder(base: Neural, size: Size, batch_size: int, length: int) -> Neural:
     """A bidirectional encoder in a size for one machine, with larger initial embeddings, which learn faster."""
-    base = replace(base, input=replace(base.input, init_range=0.1))
+    base = replace(base, inputs=base.inputs.replace("text", init_range=0.1))
     return scaled(base, size, replace(base.batching, batch_size=batch_size, length=length))
 
 

@@ -9,6 +9,7 @@ from firth.config.schema import (
     FeedForward,
     FullAttention,
     InfusedPositions,
+    Inputs,
     LayerNorm,
     LMHead,
     Neural,
@@ -43,7 +44,7 @@ _TINY, _SMALL = Size(128, 3, 4, 2000, 2e-3, "60s"), Size(256, 4, 4, 8000, 1e-3, 
 XL_BASE = Neural(
     tokenizer=Tokenizer(model="byte-bpe", vocabulary_size=32_000),
     batching=Contiguous(batch_size=60, length=150),
-    input=TokenInput(init_range=0.1),
+    inputs=Inputs(text=TokenInput(init_range=0.1)),
     backbone=Transformer(
         width=410,
         depth=16,
@@ -87,7 +88,7 @@ XL_SIZES = {
 XLNET_BASE = Neural(
     tokenizer=Tokenizer(model="unigram", vocabulary_size=32_000),
     batching=Contiguous(batch_size=32, length=512),
-    input=TokenInput(init_range=0.1),
+    inputs=Inputs(text=TokenInput(init_range=0.1)),
     backbone=Transformer(
         width=768,
         depth=12,
@@ -121,7 +122,7 @@ XLNET_SIZES = {
 SHORTFORMER_BASE = Neural(
     tokenizer=Tokenizer(model="byte-bpe", vocabulary_size=32_000),
     batching=Contiguous(batch_size=18, length=512, length_curriculum=(128,)),
-    input=TokenInput(init_range=0.1),
+    inputs=Inputs(text=TokenInput(init_range=0.1)),
     backbone=Transformer(
         width=1024,
         depth=16,

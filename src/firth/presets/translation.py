@@ -9,6 +9,7 @@ from typing import Any
 from firth.config.schema import (
     EncoderDecoder,
     FeedForward,
+    Inputs,
     LayerNorm,
     LMHead,
     Neural,
@@ -55,7 +56,7 @@ def _sizes(make: Callable[[int, int, float], EncoderDecoder], rates: tuple[float
         data=TextToText(text=("world",), tasks=("translation",)),
         tokenizer=Tokenizer(model="bpe", vocabulary_size=8000),
         batching=SourceTarget(tokens_per_batch=2048, length=128),
-        input=TokenInput(dropout=0.2, init_range=INIT_RANGE),
+        inputs=Inputs(text=TokenInput(dropout=0.2, init_range=INIT_RANGE)),
         backbone=make(256, 2, 0.2),
         head=LMHead(),
         objective=Seq2Seq(label_smoothing=0.1),
@@ -65,7 +66,7 @@ def _sizes(make: Callable[[int, int, float], EncoderDecoder], rates: tuple[float
         small,
         tokenizer=replace(small.tokenizer, vocabulary_size=2000),
         batching=SourceTarget(tokens_per_batch=1024, length=64),
-        input=TokenInput(init_range=INIT_RANGE),
+        inputs=Inputs(text=TokenInput(init_range=INIT_RANGE)),
         backbone=make(128, 1, 0.0),
         objective=Seq2Seq(),
         train=_learning(rates[1], "60s"),
@@ -114,7 +115,7 @@ HYBRID_SIZES = {
     name: replace(
         size,
         tokenizer=Tokenizer(model="word", vocabulary_size=words),
-        input=replace(size.input, character_width=characters),
+        inputs=size.inputs.replace("text", character_width=characters),
         head=LMHead(character_width=characters),
     )
     for (name, size), words, characters in zip(BAHDANAU_SIZES.items(), (700, 8000), (128, 256), strict=True)
@@ -133,7 +134,7 @@ TRANSFORMER_BASE = Neural(
     data=TextToText(text=("world",), tasks=("translation",)),
     tokenizer=Tokenizer(model="bpe", vocabulary_size=32_000),
     batching=SourceTarget(tokens_per_batch=8192, length=256),
-    input=TokenInput(init_range=0.08),
+    inputs=Inputs(text=TokenInput(init_range=0.08)),
     backbone=_transformer(512, 6, 8, 2048, **_PAPER, dropout=0.1, init_std=0.04),
     head=LMHead(bias=False),
     objective=Seq2Seq(label_smoothing=0.1),
@@ -154,7 +155,7 @@ def _smaller_transformers(learning_rates: tuple[float, float], **options: Any) -
         TRANSFORMER_BASE,
         tokenizer=replace(TRANSFORMER_BASE.tokenizer, vocabulary_size=8000),
         batching=SourceTarget(tokens_per_batch=4096, length=128),
-        input=TokenInput(init_range=0.1),
+        inputs=Inputs(text=TokenInput(init_range=0.1)),
         backbone=_transformer(256, 3, 4, 1024, **options, dropout=0.2, init_std=0.05),
         train=_learning(learning_rates[1], "20m"),
     )

@@ -8,6 +8,7 @@ from firth.config.schema import (
     ClassificationHead,
     FeedForward,
     ImageRows,
+    Inputs,
     LabelledImages,
     LayerNorm,
     Neural,
@@ -25,7 +26,7 @@ VIT_BASE = Neural(
     data=LabelledImages(),
     tokenizer=NoTokenizer(),
     batching=ImageRows(batch_size=128),
-    input=PatchInput(image_size=224, patch_size=16),
+    inputs=Inputs(image=PatchInput(image_size=224, patch_size=16)),
     backbone=Transformer(
         width=768,
         depth=12,
@@ -47,7 +48,7 @@ VIT_BASE = Neural(
 VIT_LARGE = replace(VIT_BASE, backbone=replace(VIT_BASE.backbone, width=1024, depth=24, heads=16))
 VIT_HUGE = replace(
     VIT_BASE,
-    input=PatchInput(image_size=224, patch_size=14),
+    inputs=Inputs(image=PatchInput(image_size=224, patch_size=14)),
     backbone=replace(VIT_BASE.backbone, width=1280, depth=32, heads=16),
 )
 
@@ -64,7 +65,7 @@ def _sized(width: int, depth: int, learning_rate: float, budget: str, init_std: 
     return replace(
         VIT_BASE,
         batching=ImageRows(batch_size=32),
-        input=PatchInput(image_size=32, patch_size=4, init_std=init_std),
+        inputs=Inputs(image=PatchInput(image_size=32, patch_size=4, init_std=init_std)),
         backbone=replace(VIT_BASE.backbone, width=width, depth=depth, heads=4, init_std=init_std),
         train=train,
     )

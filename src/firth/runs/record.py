@@ -16,7 +16,7 @@ from firth.errors import FirthError
 from firth.runs import json_files
 from firth.runs.json_files import Natural
 
-FORMAT = 3  # of config.json; a newer one is refused, an older one is migrated
+FORMAT = 4  # of config.json; a newer one is refused, an older one is migrated
 DAMAGED = "the folder was edited or cut short; restore it, or train again"
 _STREAM = re.compile(r"[a-z]+")
 
@@ -89,7 +89,8 @@ class Record:
                 raise FirthError("written by a newer firth: upgrade with pip install -U firth")
             if values["format"] < 2:
                 values = migrations.rename(values, migrations.RECORD) | {"config": migrations.migrate(values["config"])}
-            values = {**values, "config": migrations.keep_split(values["config"])}
+            config = migrations.inputs_by_stream(migrations.keep_split(values["config"]))
+            values = {**values, "config": config}
             values = json_files.convert(RecordFile, values)
             record = cls(**{**values, "config": from_dict(System, values["config"])})
         except (ValueError, TypeError, KeyError, AttributeError, LookupError, ArithmeticError) as error:

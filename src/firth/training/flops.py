@@ -13,6 +13,7 @@ import torch
 from firth.config import schema
 from firth.datasets.collators.collator import Batches
 from firth.models.build import System, build
+from firth.models.sizes import Sizes
 from firth.training.optimizer import SLOTS
 from firth.training.planner import StepTiming
 from firth.types import Batch, Cursor, Tokens
@@ -26,10 +27,10 @@ _TRIAL_STEPS = 15
 _SIDE = 768  # of the matrices whose product is timed
 
 
-def meta_system(config: schema.Neural, vocabulary: int, classes: int = 2, source: int = 0) -> System:
+def meta_system(config: schema.Neural, sizes: Sizes | int) -> System:
     """A system of tensors with shapes but without values, which take no memory."""
     with torch.device("meta"):
-        return build(config, vocabulary, classes, source)
+        return build(config, sizes)
 
 
 def is_large(config: schema.Neural, system: System, batches: Batches) -> bool:
@@ -60,8 +61,8 @@ def _parameters(system: System) -> int:
 def _tokens(config: schema.Neural, batch: Batch[np.ndarray]) -> float:
     """Positions that a parameter is applied to: those of a stream, on average; patches of images."""
     sizes = [
-        stream.ids.size if isinstance(stream, Tokens) else stream.batch_size * config.input.positions
-        for stream in batch.streams.values()
+        stream.ids.size if isinstance(stream, Tokens) else stream.batch_size * config.input_of(name).positions
+        for name, stream in batch.streams.items()
     ]
     return sum(sizes) / len(sizes)
 

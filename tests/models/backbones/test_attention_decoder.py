@@ -10,6 +10,7 @@ from torch.nn import functional as F
 from firth.config import schema
 from firth.errors import FirthError
 from firth.models.build import build
+from firth.models.sizes import Sizes
 from firth.pipelines.seq2seq_stepper import Seq2SeqStepper
 from firth.types import ALIGNMENT, Batch, Target, Tokens
 
@@ -262,7 +263,7 @@ def test_a_transformer_may_decode_what_a_recurrent_network_encodes():
     config = schema.Neural(
         batching=schema.SourceTarget(length=14),
         backbone=schema.EncoderDecoder(reader, writer),
-        input=schema.TokenInput(width=16),
+        inputs=schema.Inputs(text=schema.TokenInput(width=16)),
         objective=schema.Seq2Seq(),
     )
     made, given = build(config, SIZE).eval(), batch()
@@ -282,8 +283,29 @@ def test_each_side_may_have_its_own_embeddings():
         backbone=schema.EncoderDecoder(schema.Recurrent(width=8), schema.Recurrent(width=8)),
         objective=schema.Seq2Seq(),
     )
-    made = build(config, SIZE, source=90).eval()
-    assert made.source_input.weight.shape == (90, 8) and made.input.weight.shape == (SIZE, 8)
+    made = build(config, Sizes(SIZE, {"source": 90})).eval()
+    assert made.inputs["source"].weight.shape == (90, 8) and made.inputs["text"].weight.shape == (SIZE, 8)
     given = batch()
     moved = replace(given.streams["source"], ids=given.streams["source"].ids + 45)
     assert torch.isfinite(made(replace(given, streams={**given.streams, "source": moved}))[0][0].sum)
+
+
+def test_a_stream_may_have_an_input_of_its_own():
+    own = {"source": schema.TokenInput(dropout=0.5), "target": schema.TokenInput(table_size=40)}
+    config = schema.Neural(
+        batching=schema.SourceTarget(length=14),
+        backbone=schema.EncoderDecoder(schema.Recurrent(width=8), schema.Recurrent(width=8)),
+        objective=schema.Seq2Seq(),
+    )
+    both = replace(config, inputs=schema.Inputs(own, text=schema.TokenInput()))
+    made = build(both, SIZE)
+    assert list(made.inputs) == ["source", "target"]
+    assert made.embedding_weight is made.inputs["target"].weight and len(made.embedding_weight) == 40
+    assert made.head.bias.shape == (40,)
+    (term,) = made(batch())[0]
+    term.sum.backward()
+    assert all(parameter.grad is not None for parameter in made.parameters())
+    one = build(replace(config, inputs=schema.Inputs(text=schema.TokenInput(), source=own["source"])), SIZE)
+    assert list(one.inputs) == ["text", "source"] and one.input_of("target") is one.inputs["text"]
+    with pytest.raises(FirthError, match=r"both inputs.text.width = 8 and inputs.source.width = 4; give them the same"):
+        build(replace(config, inputs=schema.Inputs(text=schema.TokenInput(), source=schema.TokenInput(width=4))), SIZE)

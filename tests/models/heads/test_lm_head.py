@@ -74,4 +74,4 @@ def test_a_tied_output_trains_the_embeddings_of_tokens_that_are_not_in_the_input
     batch = Batch({"text": Tokens(ids, ids > 0)}, {"text": Target(ids.flip(1), torch.ones(1, 4))})
     (term,), _ = system(batch)
     term.sum.backward()
-    assert (system.input.weight.grad.abs().sum(1) > 0).all()
+    assert (system.inputs["text"].weight.grad.abs().sum(1) > 0).all()

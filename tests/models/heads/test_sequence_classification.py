@@ -16,7 +16,7 @@ WEIGHT = torch.tensor([1.0, 1.0, 0.0, 2.0, 0.5])
 
 def head(**options):
     torch.manual_seed(2)
-    made = ClassificationHead(schema.ClassificationHead(pooling="mean", dropout=0.0, **options), 3, 6, 6)
+    made = ClassificationHead(schema.ClassificationHead(pooling="mean", dropout=0.0, **options), {"label": 3}, 6, 6)
     with torch.no_grad():
         made.classifier.weight.mul_(30)
     return made

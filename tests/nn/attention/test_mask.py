@@ -21,7 +21,7 @@ def made(**change):
     backbone = replace(transformer(width=16, depth=1, heads=2, positions="rotary", init_std=0.5), **change)
     config = schema.Neural(
         batching=schema.Windows(length=32),
-        input=schema.TokenInput(init_range=1.0),
+        inputs=schema.Inputs(text=schema.TokenInput(init_range=1.0)),
         backbone=backbone,
         objective=schema.MaskedLM(),
     )
@@ -48,7 +48,7 @@ def test_a_new_mask_is_one_function(monkeypatch):
             parts.append(encoded.states)
             state = encoded.state
         torch.testing.assert_close(torch.cat(parts, 1), whole, atol=1e-5, rtol=1e-5)
-        weights = system.backbone.attention_weights(system.input(text), text, 0)
+        weights = system.backbone.attention_weights(system.embed("text", text), text, 0)
         assert (weights.sum(-1) - 1).abs().max() < 1e-5 and (weights[0, 0, 29] > 0).sum() == 8 + 3
 
 

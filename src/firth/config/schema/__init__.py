@@ -59,8 +59,8 @@ from firth.config.schema.heads import (
     PoolingHead,
     TaggingHead,
 )
-from firth.config.schema.inputs import Input, PatchInput, TokenInput
-from firth.config.schema.neural import Neural, Optimizer, Schedule, Train
+from firth.config.schema.inputs import Input, Inputs, PatchInput, TokenInput
+from firth.config.schema.neural import TEXT, Neural, Optimizer, Schedule, Train
 from firth.config.schema.objectives import (
     CausalLM,
     Contrastive,

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field
+from types import MappingProxyType
 from typing import ClassVar, Literal
 
 from firth.config.core import bounded
@@ -14,8 +16,9 @@ Layout = Literal["cls-first", "double-sep", "cls-last", "plain"]  # special toke
 class RowLayout:
     """What every kind of batching has."""
 
-    input_kind: ClassVar[str] = "tokens"  # the kind of input that these batches fit
     targets: ClassVar[str] = "tokens"  # what is to be predicted
+    # the streams that a network reads -> what they hold; of two towers, each is read as `text`
+    streams: ClassVar[Mapping[str, str]] = MappingProxyType({"text": "tokens"})
     carries_state: ClassVar[bool] = False  # rows go on where those of the last batch stopped
     pairs = "none"  # without annotation, so that a field of this name keeps its place below
     layout = "cls-first"
@@ -106,6 +109,7 @@ class SourceTarget(RowLayout):
     """Source and target texts, bucketed by length, under a budget of tokens per batch."""
 
     kind: ClassVar[str] = "source-target"
+    streams: ClassVar[Mapping[str, str]] = MappingProxyType({"source": "tokens", "target": "tokens"})
     tokens_per_batch: int = bounded(4096, least=1)  # tokens of the longer side at most, padding counted
     length: int = bounded(128, least=2)  # tokens of a text at most; longer ones are truncated
 
@@ -116,7 +120,7 @@ class ImageRows(RowLayout):
 
     kind: ClassVar[str] = "images"
     targets: ClassVar[str] = "labels"
-    input_kind: ClassVar[str] = "patches"
+    streams: ClassVar[Mapping[str, str]] = MappingProxyType({"image": "pixels"})
     length: ClassVar[int] = 0  # the input says how many positions an image has
     batch_size: int = bounded(32, least=1)  # images of a batch
 

@@ -1,4 +1,4 @@
-"""Inputs: how a batch becomes vectors (token embeddings, image patches)."""
+"""Inputs: how a stream of a batch becomes vectors (token embeddings, image patches)."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 from typing import ClassVar
 
 from firth.config.core import bounded
+from firth.config.streams import Streams
 
 
 @dataclass(frozen=True)
@@ -13,6 +14,7 @@ class TokenInput:
     """Token embeddings."""
 
     kind: ClassVar[str] = "tokens"
+    takes: ClassVar[str] = "tokens"  # what the streams hold that it embeds
     positions: ClassVar[int] = 0  # as many as a row has
     width: int = bounded(0, least=0)  # embedding size; 0: as wide as the backbone
     dropout: float = bounded(0.0, least=0.0, most=0.95)  # dropout of the embeddings
@@ -30,6 +32,7 @@ class PatchInput:
     """Image patch embeddings after a [CLS] vector (ViT; Dosovitskiy et al. 2021)."""
 
     kind: ClassVar[str] = "patches"
+    takes: ClassVar[str] = "pixels"
     pretrained_vectors: ClassVar[str] = ""  # what only tokens have
     table_size: ClassVar[int] = 0
     segments: ClassVar[int] = 0
@@ -51,3 +54,4 @@ class PatchInput:
 
 
 Input = TokenInput | PatchInput
+Inputs = Streams[Input]  # stream -> input

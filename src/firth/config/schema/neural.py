@@ -1,17 +1,19 @@
-"""A neural system: data × tokenizer × batching × input × backbone × head × objective, and how it is trained."""
+"""A neural system: data × tokenizer × batching × inputs × backbone × head × objective, and how it is trained."""
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import ClassVar, Literal
+from typing import ClassVar, Literal, get_args
 
 from firth.config.core import bounded, several
 from firth.config.schema.backbones import Backbone, Recurrent
 from firth.config.schema.batching import Batching, Contiguous
 from firth.config.schema.data import LabelledImages, NoTokenizer, TaskExamples, Text, TextToText, Tokenizer
 from firth.config.schema.heads import Head, LMHead
-from firth.config.schema.inputs import PatchInput, TokenInput
+from firth.config.schema.inputs import Input, Inputs, TokenInput
 from firth.config.schema.objectives import CausalLM, Objective
+from firth.errors import FirthError
 
 
 @dataclass(frozen=True)
@@ -62,18 +64,57 @@ class Train:
     threads: int = bounded(0, least=0, most=1024)  # number of threads; 0: all cores
 
 
+TEXT = "text"  # the stream of a text, and the input of every stream that has none of its own
+
+
 @dataclass(frozen=True)
 class Neural:
-    """A neural model: data, tokenizer, batching, input, backbone, head, objective, and how it is trained."""
+    """A neural model: data, tokenizer, batching, inputs, backbone, head, objective, and how it is trained."""
 
     kind: ClassVar[str] = "neural"
     data: Text | TaskExamples | TextToText | LabelledImages = field(default_factory=Text)
     tokenizer: Tokenizer | NoTokenizer = field(default_factory=Tokenizer)
     batching: Batching = field(default_factory=Contiguous)
-    input: TokenInput | PatchInput = field(default_factory=TokenInput)
+    # by stream; a stream without an input of its own, as `source` and `target` with a shared vocabulary, has `text`'s
+    inputs: Inputs = field(
+        default_factory=lambda: Inputs(text=TokenInput()), metadata={"offered": lambda config: config.offered_inputs}
+    )
     backbone: Backbone = field(default_factory=Recurrent)
     head: Head = field(default_factory=LMHead)
     objective: Objective = field(default_factory=CausalLM)
     train: Train = field(default_factory=Train)
     init_from: str = ""  # a pre-trained run whose tokenizer and weights initialise this one
     seed: int = bounded(1, least=0, most=2**63 - 1)  # random seed: splits, initialisation, order, dropout
+
+    @property
+    def streams(self) -> Mapping[str, str]:
+        """The streams that the network reads -> what they hold."""
+        return self.objective.streams or self.batching.streams
+
+    def input_of(self, stream: str) -> Input:
+        """The input of a stream: its own, or else that of `text`; refused if the stream holds what it does not take."""
+        name = stream if stream in self.inputs else TEXT
+        own, holds = self.inputs.get(name), self.streams.get(stream, "tokens")
+        if own is None or own.takes != holds:
+            taken = f"and the input of {name} takes {own.takes}" if own else "and has no input"
+            what = f"batching.kind = {self.batching.kind} gives the stream {stream}, which holds {holds}, {taken}"
+            raise FirthError(what, where="inputs", do=f"set inputs.{stream}.kind={_default_input(holds).kind}")
+        return own
+
+    @property
+    def used_inputs(self) -> dict[str, Input]:
+        """The inputs that the network has, by name: that of `text`, if any stream has it, then streams' own."""
+        used = {stream if stream in self.inputs else TEXT: self.input_of(stream) for stream in self.streams}
+        return dict(sorted(used.items(), key=lambda item: item[0] != TEXT))
+
+    @property
+    def offered_inputs(self) -> dict[str, Input]:
+        """The inputs that the configuration may have, as they begin: of a stream of tokens as that of `text`."""
+        streams, text = {TEXT: "tokens", **self.streams}, self.inputs.get(TEXT, TokenInput())
+        return {stream: text if text.takes == holds else _default_input(holds) for stream, holds in streams.items()}
+
+
+def _default_input(holds: str) -> Input:
+    """The first kind of input that takes what a stream holds."""
+    kind: type[Input] = next(kind for kind in get_args(Input) if kind.takes == holds)
+    return kind()

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
+from types import MappingProxyType
 from typing import ClassVar, Literal
 
 from firth.config.core import bounded
@@ -12,6 +14,8 @@ from firth.config.core import bounded
 class ObjectiveOptions:
     """What every objective has."""
 
+    # the streams that it makes of a batch's -> what they hold; none: those of the batch
+    streams: ClassVar[Mapping[str, str]] = MappingProxyType({})
     noise: ClassVar[tuple[str, ...]] = ()
     next_sentence = False  # without annotation, so that a field of this name keeps its place below
     class_weights = "none"
@@ -91,6 +95,7 @@ class Seq2Seq(ObjectiveOptions):
     """Sequence to sequence with teacher forcing (Sutskever et al. 2014)."""
 
     kind: ClassVar[str] = "seq2seq"
+    streams: ClassVar[Mapping[str, str]] = MappingProxyType({"source": "tokens", "target": "tokens"})
     decoder_start: DecoderStart = "start"  # first token of the decoder's input (T5: pad; BART: end)
     add_start_token: bool = False  # source and target begin with [START] (BART); they always end with [END]
     label_smoothing: float = bounded(0.0, least=0.0, most=0.95)  # probability given to all tokens alike

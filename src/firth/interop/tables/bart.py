@@ -90,7 +90,7 @@ def _blocks(part: str, depth: int) -> list[Conversion]:
 
 
 def _conversions(config: schema.Neural) -> list[Conversion]:
-    conversions = renamed("input.weight", _EMBEDDINGS)
+    conversions = renamed("inputs.text.weight", _EMBEDDINGS)
     for part in ("encoder", "decoder"):
         conversions += _blocks(part, getattr(config.backbone, part).depth)
     conversions += renamed("head.bias", _BIAS, Reshape((1, -1), (-1,))) if config.head.bias else []

@@ -66,7 +66,7 @@ def sizes(config: schema.Neural) -> dict[str, Any]:
         "max_position_embeddings": stack.context,
         "hidden_dropout_prob": stack.dropout,
         "attention_probs_dropout_prob": stack.attention.dropout,
-        "type_vocab_size": max(1, config.input.segments),
+        "type_vocab_size": max(1, config.inputs["text"].segments),
         "initializer_range": stack.init_std,
         "tie_word_embeddings": config.head.tied,
         "is_decoder": False,
@@ -77,15 +77,15 @@ def segments(prefix: str, count: int) -> list[Conversion | ZeroFilled]:
     """Segment embeddings; a model without any is exported with a single one of zeros."""
     theirs = f"{prefix}embeddings.token_type_embeddings.weight"
     if count:
-        return [*renamed("input.segments", theirs)]
-    return [ZeroFilled(theirs, lambda ours: (1, ours["input.weight"].shape[1]))]
+        return [*renamed("inputs.text.segments", theirs)]
+    return [ZeroFilled(theirs, lambda ours: (1, ours["inputs.text.weight"].shape[1]))]
 
 
 def embeddings(prefix: str) -> list[Conversion]:
     """Token and position embeddings, and their norm."""
     theirs = f"{prefix}embeddings."
     return [
-        *renamed("input.weight", f"{theirs}word_embeddings.weight"),
+        *renamed("inputs.text.weight", f"{theirs}word_embeddings.weight"),
         *renamed("backbone.positions.weight", f"{theirs}position_embeddings.weight"),
         *layer("backbone.input_norm", f"{theirs}LayerNorm"),
     ]
@@ -161,7 +161,7 @@ def _write_config(config: schema.Neural) -> dict[str, Any]:
 def _conversions(config: schema.Neural) -> list[Conversion | ZeroFilled]:
     conversions = [
         *embeddings("bert."),
-        *segments("bert.", config.input.segments),
+        *segments("bert.", config.inputs["text"].segments),
         *blocks("bert.", config.backbone.depth),
     ]
     if isinstance(config.head, schema.ClassificationHead):
@@ -180,7 +180,7 @@ def _conversions(config: schema.Neural) -> list[Conversion | ZeroFilled]:
 def _is_default(config: schema.Neural) -> bool:
     if isinstance(config.head, schema.ClassificationHead):
         return config.head.activation == "tanh" and config.backbone.mask == "bidirectional"
-    return config.input.segments > 0
+    return config.inputs["text"].segments > 0
 
 
 BERT = ModelFamily(

@@ -80,7 +80,7 @@ def _conversions(config: schema.Neural) -> list[Conversion]:
 def _is_default(config: schema.Neural) -> bool:
     if isinstance(config.head, schema.ClassificationHead):
         return config.head.activation == "relu" and config.backbone.mask == "bidirectional"
-    return config.input.segments == 0
+    return config.inputs["text"].segments == 0
 
 
 DISTILBERT = ModelFamily(

@@ -46,12 +46,12 @@ def _write_config(config: schema.Neural) -> dict[str, Any]:
         kind = "ElectraForSequenceClassification"
     if isinstance(config.head, schema.LMHead):
         kind = "ElectraForMaskedLM" if config.head.transform else "ElectraModel"
-    return {"architectures": [kind], **bert.sizes(config), "embedding_size": config.input.width}
+    return {"architectures": [kind], **bert.sizes(config), "embedding_size": config.inputs["text"].width}
 
 
 def _conversions(config: schema.Neural) -> list[Conversion | ZeroFilled]:
-    conversions = [*bert.embeddings(_PREFIX), *bert.segments(_PREFIX, config.input.segments)]
-    if config.input.width != config.backbone.width:
+    conversions = [*bert.embeddings(_PREFIX), *bert.segments(_PREFIX, config.inputs["text"].segments)]
+    if config.inputs["text"].width != config.backbone.width:
         conversions += layer("backbone.embedding_proj", f"{_PREFIX}embeddings_project")
     conversions += bert.blocks(_PREFIX, config.backbone.depth)
     if isinstance(config.head, schema.ClassificationHead):
@@ -67,7 +67,7 @@ def _conversions(config: schema.Neural) -> list[Conversion | ZeroFilled]:
 
 
 def _is_default(config: schema.Neural) -> bool:
-    narrow = config.input.width != config.backbone.width
+    narrow = config.inputs["text"].width != config.backbone.width
     if isinstance(config.head, schema.ClassificationHead):
         return config.backbone.mask == "bidirectional" and (narrow or config.head.activation == "gelu")
     return narrow or isinstance(config.objective, schema.ReplacedTokenDetection)

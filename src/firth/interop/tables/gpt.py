@@ -126,7 +126,7 @@ def _output(config: schema.Neural) -> list[Conversion]:
 
 def _gpt2_conversions(config: schema.Neural) -> list[Conversion]:
     return [
-        *renamed("input.weight", f"{_PREFIX}wte.weight"),
+        *renamed("inputs.text.weight", f"{_PREFIX}wte.weight"),
         *renamed("backbone.positions.weight", f"{_PREFIX}wpe.weight"),
         *_blocks(config.backbone.depth, "pre_norm"),
         *layer("backbone.norm", f"{_PREFIX}ln_f"),
@@ -136,7 +136,7 @@ def _gpt2_conversions(config: schema.Neural) -> list[Conversion]:
 
 def _gpt1_conversions(config: schema.Neural) -> list[Conversion]:
     return [
-        *renamed("input.weight", f"{_PREFIX}tokens_embed.weight"),
+        *renamed("inputs.text.weight", f"{_PREFIX}tokens_embed.weight"),
         *renamed("backbone.positions.weight", f"{_PREFIX}positions_embed.weight"),
         *_blocks(config.backbone.depth, "post_norm"),
         *_output(config),

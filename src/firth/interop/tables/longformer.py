@@ -46,7 +46,7 @@ def _write_config(config: schema.Neural) -> dict[str, Any]:
 
 
 def _conversions(config: schema.Neural) -> list[Conversion | ZeroFilled]:
-    conversions = [*bert.embeddings(_PREFIX), *bert.segments(_PREFIX, config.input.segments)]
+    conversions = [*bert.embeddings(_PREFIX), *bert.segments(_PREFIX, config.inputs["text"].segments)]
     conversions += bert.blocks(_PREFIX, config.backbone.depth)
     for number in range(config.backbone.depth):
         theirs = f"{_PREFIX}encoder.layer.{number}.attention.self"

@@ -112,7 +112,7 @@ def _conversions(config: schema.Neural) -> list[Conversion | ZeroFilled]:
     axial, positions = stack.positions, f"{_PREFIX}embeddings.position_embeddings.weights"
     first, second = axial.width, stack.width - axial.width
     conversions: list[Conversion | ZeroFilled] = [
-        *renamed("input.weight", f"{_PREFIX}embeddings.word_embeddings.weight"),
+        *renamed("inputs.text.weight", f"{_PREFIX}embeddings.word_embeddings.weight"),
         *renamed("backbone.positions.rows_weight", f"{positions}.0", Reshape((-1, 1, first), (-1, first))),
         *renamed(
             "backbone.positions.columns_weight",
@@ -131,7 +131,7 @@ def _conversions(config: schema.Neural) -> list[Conversion | ZeroFilled]:
         conversions += layer(f"{ours}.feedforward.sublayer.up_proj", f"{theirs}.feed_forward.dense.dense")
         conversions += layer(f"{ours}.feedforward.sublayer.down_proj", f"{theirs}.feed_forward.output.dense")
     conversions += layer("backbone.norm", f"{_PREFIX}encoder.layer_norm")
-    bias = ZeroFilled("lm_head.bias", lambda ours: (len(ours["input.weight"]),))  # unused there
+    bias = ZeroFilled("lm_head.bias", lambda ours: (len(ours["inputs.text.weight"]),))  # unused there
     return [*conversions, *renamed("head.weight", _OUTPUT), bias]
 
 

@@ -34,7 +34,7 @@ def _write_config(config: schema.Neural) -> dict[str, Any]:
 
 
 def _conversions(config: schema.Neural) -> list[Conversion | ZeroFilled]:
-    conversions = [*bert.embeddings("roberta."), *bert.segments("roberta.", config.input.segments)]
+    conversions = [*bert.embeddings("roberta."), *bert.segments("roberta.", config.inputs["text"].segments)]
     conversions += bert.blocks("roberta.", config.backbone.depth)
     if isinstance(config.head, schema.ClassificationHead):
         return [*conversions, *bert.classifier("classifier.dense", "classifier.out_proj")]

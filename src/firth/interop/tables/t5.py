@@ -100,7 +100,7 @@ def _blocks(part: str, stack: schema.Transformer) -> list[Conversion]:
 
 
 def _conversions(config: schema.Neural) -> list[Conversion]:
-    conversions = renamed("input.weight", _EMBEDDINGS)
+    conversions = renamed("inputs.text.weight", _EMBEDDINGS)
     for part in ("encoder", "decoder"):
         conversions += _blocks(part, getattr(config.backbone, part))
     return conversions if config.head.tied else [*conversions, *renamed("head.weight", _OUTPUT)]

@@ -52,7 +52,7 @@ def _outputs(fields: Fields) -> schema.ClassificationHead:
 
 
 def _write_config(config: schema.Neural) -> dict[str, Any]:
-    stack, inputs = config.backbone, config.input
+    stack, inputs = config.backbone, config.inputs["image"]
     if stack.context != inputs.positions:
         what = f"ViT has no backbone.context = {stack.context} for images of {inputs.positions} patches"
         raise FirthError(what, do="train with backbone.context=0")
@@ -75,12 +75,12 @@ def _write_config(config: schema.Neural) -> dict[str, Any]:
 
 
 def _conversions(config: schema.Neural) -> list[Conversion]:
-    inputs, width = config.input, config.backbone.width
+    inputs, width = config.inputs["image"], config.backbone.width
     patch = (inputs.channels, inputs.patch_size, inputs.patch_size)
     product = f"{_EMBEDDINGS}patch_embeddings.projection"
     conversions = [
-        *layer("input.projection", product, Reshape((width, *patch), (width, -1))),
-        *renamed("input.cls_token", f"{_EMBEDDINGS}cls_token", Reshape((1, 1, width), (width,))),
+        *layer("inputs.image.projection", product, Reshape((width, *patch), (width, -1))),
+        *renamed("inputs.image.cls_token", f"{_EMBEDDINGS}cls_token", Reshape((1, 1, width), (width,))),
         *renamed(
             "backbone.positions.weight", f"{_EMBEDDINGS}position_embeddings", Reshape((1, -1, width), (-1, width))
         ),

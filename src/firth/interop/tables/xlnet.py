@@ -78,7 +78,7 @@ def _attention(ours: str, theirs: str, stack: schema.Transformer) -> list[Conver
 
 def _conversions(config: schema.Neural) -> list[Conversion]:
     stack = config.backbone
-    conversions = renamed("input.weight", f"{_PREFIX}word_embedding.weight")
+    conversions = renamed("inputs.text.weight", f"{_PREFIX}word_embedding.weight")
     conversions += renamed(
         "backbone.query_embedding", f"{_PREFIX}mask_emb", Reshape((1, 1, stack.width), (stack.width,))
     )

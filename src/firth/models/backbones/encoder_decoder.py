@@ -94,7 +94,7 @@ _DECODERS: dict[type, Callable[..., TransformerDecoder | AttentionDecoder]] = {
 class EncoderDecoderBackbone(nn.Module):
     """Hidden states of the target given the source. `State.source` holds the encoder's output."""
 
-    streams = ("source", "target")
+    streams: tuple[str, ...] = ("source", "target")
     bidirectional_setting = ""
     encoder: TransformerBackbone | RecurrentBackbone
     decoder: TransformerDecoder | AttentionDecoder

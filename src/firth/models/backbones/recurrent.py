@@ -13,7 +13,7 @@ from firth.types import Encoded, State, Tokens
 class RecurrentBackbone(nn.Module):
     """Hidden states of a recurrent network. Sequences are right-padded; no real token's state depends on padding."""
 
-    streams = ("text",)
+    streams: tuple[str, ...] = ()  # that it reads, by name; none: the one that the batches have
     max_length = 0  # context length in tokens: unlimited
     segment_length = 0  # tokens per forward pass: unlimited
 

@@ -36,7 +36,7 @@ from firth.types import Encoded, State, Tokens, expect
 class TransformerBackbone(nn.Module):
     """Hidden states of a Transformer: of whole sequences or, given a state, of the tokens after its KV cache."""
 
-    streams = ("text",)
+    streams: tuple[str, ...] = ()  # that it reads, by name; none: the one that the batches have
     num_directions = 1
 
     def __init__(self, config: Transformer, input_width: int, cross: bool = False):

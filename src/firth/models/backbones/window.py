@@ -13,7 +13,7 @@ class WindowBackbone(nn.Module):
     """A tanh layer over the last `context_size` embeddings; with direct connections, also these embeddings."""
 
     bidirectional_setting = ""
-    streams = ("text",)
+    streams: tuple[str, ...] = ()  # that it reads, by name; none: the one that the batches have
     max_length = 0  # context length in tokens: unlimited
     segment_length = 0  # tokens per forward pass: unlimited
 

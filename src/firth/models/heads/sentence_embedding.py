@@ -12,7 +12,7 @@ from firth.types import Encoded
 class PoolingHead(nn.Module):
     """The pooled state itself, as a sentence embedding."""
 
-    def __init__(self, config: schema.PoolingHead, labels: int, width: int, embedding_width: int):
+    def __init__(self, config: schema.PoolingHead, outputs: int, width: int, embedding_width: int):
         super().__init__()
         self.pooling = POOLINGS[config.pooling](width)
 

@@ -11,11 +11,11 @@ from torch.nn import functional as F
 from firth.config import schema
 from firth.models.heads.problem_types import PROBLEM_TYPES
 from firth.models.heads.task_head import TaskHead, make_terms
+from firth.models.sizes import LABEL
 from firth.nn.feedforward import ACTIVATIONS
 from firth.nn.pooling import POOLINGS
 from firth.types import Encoded, Target, Term
 
-LABEL = "label"  # the target
 INIT_STD = 0.02  # standard deviation of the initial weights
 
 
@@ -23,7 +23,7 @@ class ClassificationHead(TaskHead):
     """An output for each label, from the pooled state through a pooler layer (Devlin et al. 2019) or directly
     (GPT-1)."""
 
-    def __init__(self, config: schema.ClassificationHead, labels: int, width: int, embedding_width: int):
+    def __init__(self, config: schema.ClassificationHead, labels: Mapping[str, int], width: int, embedding_width: int):
         super().__init__()
         self.pooling, self.dropout, self.activation = (
             POOLINGS[config.pooling](width),
@@ -35,7 +35,7 @@ class ClassificationHead(TaskHead):
         self.problem = PROBLEM_TYPES[config.problem_type](config)
         self.metric = self.problem.metric
         self.pooler = nn.Linear(pooled, pooled) if config.pooler else None
-        self.classifier = nn.Linear(pooled, labels, bias=config.bias)
+        self.classifier = nn.Linear(pooled, labels[LABEL], bias=config.bias)
         for layer in (self.pooler, self.classifier):
             if layer is not None:
                 nn.init.normal_(layer.weight, std=INIT_STD)

@@ -14,18 +14,16 @@ from firth.types import Pixels, Stream, Tokens, expect
 class PatchEmbedding(nn.Module):
     """Linear embeddings of an image's patches, row by row from the top left, after a learned [CLS] token."""
 
-    streams = ("image",)
-
     def __init__(self, config: PatchInput, vocabulary: int, width: int):
         super().__init__()
         if config.image_size % config.patch_size:
             what = f"images of {config.image_size} pixels cannot be split into patches of {config.patch_size}"
-            raise FirthError(what, where="input.patch_size", do="choose a number that divides input.image_size")
+            raise FirthError(what, where="inputs.image.patch_size", do="choose a number that divides the image's side")
         for name in ("mean", "std"):
             count = len(getattr(config, name))
             if count not in (1, config.channels):
                 what = f"{count} values for images of {config.channels} channels"
-                raise FirthError(what, where=f"input.{name}", do="give one, or one for each channel")
+                raise FirthError(what, where=f"inputs.image.{name}", do="give one, or one for each channel")
         self.config, self.dropout = config, config.dropout
         self.projection = nn.Linear(config.channels * config.patch_size**2, width)
         self.cls_token = nn.Parameter(torch.zeros(width))

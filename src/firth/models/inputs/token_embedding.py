@@ -15,8 +15,6 @@ from firth.types import Stream, Tokens, expect
 class TokenEmbedding(nn.Module):
     """An embedding for each token. Its `weight` (vocabulary, width) may be tied to the output layer."""
 
-    streams: tuple[str, ...] = ()  # that it embeds; empty: those of the backbone
-
     def __init__(self, config: TokenInput, vocabulary: int, width: int):
         super().__init__()
         self.dropout = config.dropout
