@@ -8,8 +8,10 @@ from hypothesis import strategies as st
 
 from firth.config.schema import LabelledExamples
 from firth.datasets import labelled_dataset, sets
+from firth.datasets.example_reader import ExampleReader
 from firth.datasets.records import Labelled
 from firth.datasets.sources import keep_documents
+from firth.datasets.tasks import Converter
 from firth.errors import FirthError
 
 LINES = "".join(f"__label__{'ab'[n % 2]} text number {n}\n" for n in range(40))
@@ -83,7 +85,8 @@ def test_lines_from_python(tmp_path, file):
 
 def test_trees_of_the_world_are_examples_too():
     result = sets.find("world-sentiment-trees").records("valid")
-    converted = labelled_dataset._convert_all([next(result)], [labelled_dataset.Converter("classification")], "world")
+    reader = ExampleReader(LabelledExamples())
+    converted = reader.convert_all([next(result)], [Converter("classification")], "world")
     assert next(converted).labels[0] in "01234"
 
 

@@ -275,7 +275,7 @@ def _afterwards(tally: _Tally, task: str) -> Iterator[Problem]:
         yield from _wrong_tags(layer)
     if not tally.records and not tally.problems:
         yield Problem(tally.file, "no records in it", "give a file with at least one")
-    if task in ("classification", "pairs", "tagging", "images"):
+    if task in ("classification", "pairs", "tagging", "chunking", "ner", "images"):
         for label, count in tally.labels.items():
             if count == 1 and tally.records > 1:
                 where = numbered_lines.at(tally.file, tally.first[label])

@@ -51,6 +51,7 @@ class Tagged(NamedTuple):
     opening: str = ""  # the line that opens a document just before it, such as "-DOCSTART- -X- O O"
     line: int = 0
     gap: int = 1  # empty lines after it
+    names: tuple[str, ...] = ()  # of the layers, if they are known
 
 
 class Sentence(NamedTuple):

@@ -111,6 +111,8 @@ TASKS: dict[str, Task] = {
         required=("score", "a pair without a score"),
     ),
     "tagging": Task("sequence tagging: every word has a tag", (Tagged,), converters=((Sentence, _parts_of_speech),)),
+    "chunking": Task("chunking (shallow parsing): spans of words have a label", (Tagged,)),
+    "ner": Task("named entity recognition: spans of words are names, with a label", (Tagged,)),
     "parsing": Task("dependency parsing: every word has a head", (Sentence,)),
     "constituency": Task("constituency parsing: a sentence has a phrase-structure tree", (Tree,)),
     "question-answering": Task("extractive question answering: the answer is a span of a text", (Question,)),

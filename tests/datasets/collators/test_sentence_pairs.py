@@ -13,6 +13,7 @@ from firth.config.schema import Neural, SentencePairs, TaskExamples, Text, Token
 from firth.datasets import labelled_dataset
 from firth.datasets.collators.batches import make_batches
 from firth.datasets.collators.sentence_pairs import build_input_sequence
+from firth.datasets.example_reader import small_world
 from firth.datasets.label_ids import UNKNOWN_LABEL
 from firth.datasets.records import Labelled, Pair
 from firth.datasets.training_data import read_training_data
@@ -193,7 +194,7 @@ def test_several_labels_and_mixed_examples_are_refused(tmp_path):
 
 
 def test_the_world_stands_for_what_it_has_for_the_task():
-    result = labelled_dataset._small_world("similarity", "valid")
+    result = small_world("similarity", "valid")
     assert all(isinstance(each, Pair) and each.score is not None for each in result)
     with pytest.raises(FirthError, match="unknown task of the world 'guess'"):
-        labelled_dataset._small_world("guess", "valid")
+        small_world("guess", "valid")

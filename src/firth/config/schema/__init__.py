@@ -45,6 +45,7 @@ from firth.config.schema.data import (
     LabelledExamples,
     LabelledImages,
     NoTokenizer,
+    TaggedWords,
     TaskExamples,
     Text,
     TextToText,

@@ -115,3 +115,18 @@ class LabelledImages(LabelledExamples):
     kind: ClassVar[str] = "images"
     tasks: ClassVar[tuple[str, ...]] = ("images",)
     text: tuple[str, ...] = ("world",)  # folders or files of images, or sets that `firth data` lists
+
+
+@dataclass(frozen=True)
+class TaggedWords(LabelledExamples):
+    """Sentences whose words have tags: parts of speech, chunks, named entities."""
+
+    kind: ClassVar[str] = "words"
+    # tagging (parts of speech), chunking or ner: which layer of tags is predicted if none is named
+    tasks: tuple[str, ...] = ("tagging",)  # type: ignore[misc] # a field here, a constant above
+    text: tuple[str, ...] = ("world",)  # files in columns or CoNLL-U, sets that `firth data` lists, or world
+    layers: tuple[str, ...] = ()  # layers of tags to predict: upos, xpos, feats, entity, …; empty: that of the task
+    # the tagging scheme of spans to train with; the spans themselves stay the same. keep: that of the files
+    scheme: Literal["keep", "iob2", "bioes"] = "keep"
+    # what to do with training tags that break their scheme, such as I-PER after O. mend: spans as conlleval reads them
+    broken_tags: Literal["mend", "refuse"] = "mend"

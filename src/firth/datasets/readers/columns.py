@@ -5,6 +5,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
 from typing import ClassVar, Literal
 
@@ -81,7 +82,11 @@ class _Reader:
         first_line, lines, gap, opening = unit
         table = [self._cells(line, first_line + index) for index, line in enumerate(lines)]
         words, *layers = zip(*table, strict=True)
-        return Tagged(words, tuple(layers), opening, first_line, gap)
+        return Tagged(words, tuple(layers), opening, first_line, gap, self.names)
+
+    @cached_property
+    def names(self) -> tuple[str, ...]:
+        return self.config.names(self.width)
 
     def _cells(self, line: str, number: int) -> list[str]:
         cells = line.split(self.delimiter)

@@ -101,7 +101,7 @@ GOLD: dict[str, Callable[[World, int, int], Iterator[Record]]] = {
     "sentiment-trees": _per_sentence(lambda s: (sentiment_tree(s),)),
     "pairs": _per_sentence(lambda s: (pair._replace(score=None) for pair in s.pairs if pair.label in ENTAILMENT)),
     "similarity": _per_sentence(lambda s: (pair._replace(label=None) for pair in s.pairs)),
-    "tagging": _per_sentence(lambda s: (Tagged(s.words, (s.upos, s.entities)),)),
+    "tagging": _per_sentence(lambda s: (Tagged(s.words, (s.upos, s.entities), names=("upos", "entity")),)),
     "parsing": _per_sentence(lambda s: (conllu(s),)),
     "constituency": _per_sentence(lambda s: (trees.from_text(s.tree),)),
     "question-answering": _questions,
