@@ -11,6 +11,7 @@ from pathlib import Path
 from firth.config import schema
 from firth.presets import PRESETS
 from firth.training.flops import meta_system
+from firth.types import Sizes
 
 TABLE = Path(__file__).parent.parent / "src" / "firth" / "presets" / "parameter_counts.py"
 BYTES_AND_SPECIAL_TOKENS = 260
@@ -36,7 +37,7 @@ def count(config: schema.Neural) -> int:
     if vocabulary and tokenizer.model == "byte":
         vocabulary = BYTES_AND_SPECIAL_TOKENS
     separate = isinstance(config.data, schema.TextToText) and config.data.vocabularies == "separate"
-    system = meta_system(config, vocabulary, source=vocabulary if separate else 0)
+    system = meta_system(config, Sizes(vocabulary, {"source": vocabulary} if separate else {}))
     return sum(parameter.numel() for parameter in system.parameters())
 
 

@@ -7,8 +7,8 @@ Batches hold NumPy arrays until `Batch.to(device)`: a collator's is a `Batch[np.
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass, fields, replace
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, fields, replace
 from typing import TYPE_CHECKING, Any, Generic, NamedTuple, Protocol, Union
 
 if TYPE_CHECKING:
@@ -223,6 +223,42 @@ class Term:
     sum: Tensor
     count: float
     weight: float = 1.0
+
+
+LABEL = "label"  # the target of examples with one label each
+TEXT = "text"
+
+
+class HasVocabulary(Protocol):
+    """What a size needs of a tokenizer."""
+
+    @property
+    def vocab_size(self) -> int:
+        """The number of tokens."""
+
+
+@dataclass(frozen=True)
+class Sizes:
+    """The vocabulary of the text, those of streams that do not share it, and the outputs for each target."""
+
+    vocabulary: int = 0
+    own: Mapping[str, int] = field(default_factory=dict)
+    labels: Mapping[str, int] = field(default_factory=lambda: {LABEL: 2})
+
+    @classmethod
+    def of(
+        cls, tokenizers: Mapping[str, HasVocabulary], labels: Sequence[str] | Mapping[str, Sequence[str]] = ()
+    ) -> Sizes:
+        """Those of a run's tokenizers, and of its labels: their names, or the names for each target."""
+        named: Mapping[str, Sequence[str]] = labels if isinstance(labels, Mapping) else {LABEL: labels}
+        own = {stream: tokenizer.vocab_size for stream, tokenizer in tokenizers.items() if stream != TEXT}
+        vocabulary = tokenizers[TEXT].vocab_size if TEXT in tokenizers else 0
+        return cls(vocabulary, own, {target: len(names) or 2 for target, names in named.items()})
+
+    @classmethod
+    def of_run(cls, tokenizers: Mapping[str, HasVocabulary], data: Mapping[str, Any]) -> Sizes:
+        """Those of a run's tokenizers and of what its record says of the data."""
+        return cls.of(tokenizers, data.get("labels", ()))
 
 
 class Stepper(Protocol):

@@ -21,11 +21,11 @@ from firth.config.schema import System
 from firth.datasets.text_dataset import documents
 from firth.datasets.token_cache import default_cache
 from firth.models.build import build
-from firth.models.sizes import Sizes
 from firth.presets import preset
 from firth.runs.ladder_folder import LadderFolder
 from firth.runs.run_folder import Run
 from firth.runs.summary import summary
+from firth.types import Sizes
 
 OLD = Path(__file__).parent / "old_run"
 # the metric, of the validation split at the best step, and of the test split after the run was resumed to its end

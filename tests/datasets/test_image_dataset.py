@@ -186,7 +186,8 @@ def test_parts_of_a_configuration_that_do_not_belong_together_are_refused(tmp_pa
     with pytest.raises(FirthError, match="no images to train on"):
         make_batches(CONFIG.batching, None, None, 0).count(0)
     with pytest.raises(FirthError, match=r"1 label in the training examples \(b\)"):
-        make_split(labelled_dataset.make_split("train", [Image(noise((4, 4, 3)), label="b")]), ("b",), CONFIG.inputs["image"])
+        images = labelled_dataset.make_split("train", [Image(noise((4, 4, 3)), label="b")])
+        make_split(images, ("b",), CONFIG.inputs["image"])
     with pytest.raises(FirthError, match=r"context = 4 is shorter than the 5 positions of an image"):
         build(replace(CONFIG, backbone=replace(CONFIG.backbone, context=4)), 0)
     with pytest.raises(FirthError, match=r"inputs.image.mean.*2 values for images of 3 channels"):

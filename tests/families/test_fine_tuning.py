@@ -15,11 +15,11 @@ from firth.api import export_model
 from firth.datasets.records import Labelled, Pair
 from firth.errors import FirthError
 from firth.models.build import build
-from firth.models.sizes import Sizes
 from firth.presets import PRESETS
 from firth.runs.checkpoints import Interrupted
 from firth.runs.progress import Quiet
 from firth.training.checkpoint import read_tensors
+from firth.types import Sizes
 
 GOODS, BADS = ("lovely", "great", "fine"), ("awful", "boring", "poor")
 SMALL = {"backbone.width": 16, "backbone.depth": 1, "backbone.heads": 2, "backbone.init_std": 0.1}

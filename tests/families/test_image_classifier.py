@@ -11,9 +11,9 @@ from firth import FirthError, api
 from firth.datasets.readers.image_files import encode
 from firth.datasets.sets import open_set
 from firth.models.build import build
-from firth.models.sizes import Sizes
 from firth.presets import preset
 from firth.runs.summary import summary
+from firth.types import Sizes
 
 SMALL = {"train.threads": 1, "train.evaluate_every": 1000, "train.checkpoint_every": 1000, "batching.batch_size": 16}
 

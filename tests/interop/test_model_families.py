@@ -16,7 +16,7 @@ from firth.interop.importer import load_pretrained, normalise_names
 from firth.interop.model_family import conversions_of, position_offset
 from firth.interop.tensor_steps import tensors_from_hf, tensors_to_hf
 from firth.models.build import build
-from firth.types import Batch, Pixels, Tokens
+from firth.types import Batch, Pixels, Sizes, Tokens
 
 transformers = pytest.importorskip("transformers")
 
@@ -87,9 +87,8 @@ def both(name, model, system, time):
 
 
 def opened(pretrained):
-    system = build(
-        pretrained.config, pretrained.tokenizer.vocab_size if pretrained.tokenizer else 0, len(pretrained.labels)
-    ).eval()
+    sizes = Sizes.of({"text": pretrained.tokenizer} if pretrained.tokenizer else {}, pretrained.labels)
+    system = build(pretrained.config, sizes).eval()
     system.load_state_dict(dict(pretrained.tensors))
     return system
 
@@ -167,7 +166,7 @@ def test_a_trained_vit_goes_out(tmp_path):
         (images / "ab"[number % 2]).mkdir(parents=True, exist_ok=True)
         pixels = np.random.default_rng(number).integers(0, 256, (8, 8, 3), np.uint8)
         (images / "ab"[number % 2] / f"{number}.ppm").write_bytes(b"P6\n8 8\n255\n" + pixels.tobytes())
-    settings = {**SMALL, "inputs.text.image_size": 8, "head.pooling": "first", "inputs.text.mean": "0.4,0.5,0.6"}
+    settings = {**SMALL, "inputs.image.image_size": 8, "head.pooling": "first", "inputs.image.mean": "0.4,0.5,0.6"}
     shape = {"width": 16, "depth": 1, "budget": "2 steps"}
     model = firth.train("vit:tiny", text=str(images), out=tmp_path / "run", settings=settings, **shape)
     assert "the same logits" in api.export_model(tmp_path / "run", to="huggingface", out=tmp_path / "out", verify=True)

@@ -7,9 +7,8 @@ from copying import put, put_block
 
 from firth.config import schema
 from firth.models.build import build
-from firth.models.sizes import Sizes
 from firth.nn.pooling import POOLINGS
-from firth.types import Batch, Target, Tokens
+from firth.types import Batch, Sizes, Target, Tokens
 from transformer_options import transformer
 
 transformers = pytest.importorskip("transformers")

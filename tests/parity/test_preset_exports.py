@@ -16,7 +16,7 @@ from firth.models.build import build
 from firth.models.heads.sequence_classification import ClassificationHead
 from firth.presets import PRESETS, preset
 from firth.tokenizers.tokenizer import Tokenizer
-from firth.types import Batch, Pixels, Tokens
+from firth.types import Batch, Pixels, Sizes, Tokens
 
 transformers = pytest.importorskip("transformers")
 
@@ -109,7 +109,7 @@ def test_it_answers_there_as_here(name, tokenizer, tmp_path):
     labels = LABELS if isinstance(config.objective, schema.Supervised) else ()
     images = "image" in config.streams
     torch.manual_seed(1)
-    system = build(config, 0 if images else tokenizer.vocab_size, len(labels) or 2).eval()
+    system = build(config, Sizes(0 if images else tokenizer.vocab_size, labels={"label": len(labels) or 2})).eval()
     randomise(system)
     family = exporter.select_family(config)
     exporter.save_pretrained(tmp_path, family, config, None if images else tokenizer, system.state_dict(), labels)

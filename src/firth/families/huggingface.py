@@ -15,10 +15,10 @@ from firth.interop.importer import PretrainedModel, load_pretrained
 from firth.interop.model_family import is_headless
 from firth.interop.sentence_encoder import add_pooling, encoder_only
 from firth.models.build import System, build
-from firth.models.sizes import Sizes
 from firth.objectives.replaced_token import generator_config
 from firth.runs.run_folder import Record, Run
 from firth.training.checkpoint import load_model, tensor_bytes
+from firth.types import Sizes
 
 if TYPE_CHECKING:
     from firth.families.neural import Model

@@ -20,7 +20,6 @@ from firth.families.pass_training import require_trained
 from firth.families.pretrained_embeddings import load_pretrained_vectors
 from firth.families.validation import Validation
 from firth.models.build import System, build
-from firth.models.sizes import Sizes
 from firth.nn.linear import quantize_weights
 from firth.pipelines.causal_lm import make_causal_lm
 from firth.pipelines.denoise import DenoisingModel
@@ -44,7 +43,7 @@ from firth.training.device import Distributed, has_bf16, idle_cores, machine_inf
 from firth.training.flops import estimate_timing, is_large, meta_system
 from firth.training.loop import TrainingTask, train
 from firth.training.planner import Plan, StepTiming, make_plan, measure_timing, resolve
-from firth.types import Cursor, derive_seed
+from firth.types import Cursor, Sizes, derive_seed
 
 Model = LanguageModel | MaskedLMModel | BaseClassifier | SentenceEncoder
 # The pipeline of a trained network, by its objective.

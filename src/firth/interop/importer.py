@@ -28,9 +28,9 @@ from firth.interop.tables import MODEL_FAMILIES
 from firth.interop.tensor_steps import Conversion, Conversions, tensors_from_hf, tensors_to_hf
 from firth.interop.text_layout import read_layout
 from firth.models.build import System, build
-from firth.models.sizes import LABEL, Sizes
 from firth.tokenizers import formats as token_files
 from firth.tokenizers.tokenizer import Tokenizer
+from firth.types import LABEL, Sizes
 
 _LEGACY_SUFFIXES = {".gamma": ".weight", ".beta": ".bias"}  # of norms, in checkpoints of 2018 and 2019
 _MAX_NAMES = 4  # tensors that a message names
@@ -74,7 +74,8 @@ def load_pretrained(path: Path) -> PretrainedModel:
         config = replace(config, inputs=schema.Inputs(image=patch_input))
         return PretrainedModel(family, config, None, ours, labels, {}, (*notes, *more), folder.digest)
     tokenizer, config, generation, more = _read_text_files(folder, config, modules, vocabulary_size)
-    ours, initialised = _complete(ours, lambda size: build(config, replace(sizes, vocabulary=size)), tokenizer.vocab_size)
+    vocab_size = tokenizer.vocab_size
+    ours, initialised = _complete(ours, lambda size: build(config, replace(sizes, vocabulary=size)), vocab_size)
     tokenizer_config = schema.Tokenizer(model=tokenizer.kind, vocabulary_size=max(16, tokenizer.vocab_size))
     table_size = vocabulary_size if vocabulary_size > tokenizer.vocab_size else 0
     config = replace(config, tokenizer=tokenizer_config, inputs=config.inputs.replace("text", table_size=table_size))

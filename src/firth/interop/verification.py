@@ -21,9 +21,8 @@ from firth.interop.importer import load_pretrained
 from firth.interop.model_family import is_headless
 from firth.models.build import System, build
 from firth.models.heads.sequence_classification import ClassificationHead
-from firth.models.sizes import TEXT, Sizes
 from firth.tokenizers.tokenizer import Tokenizer
-from firth.types import Batch, Pixels, Tokens
+from firth.types import TEXT, Batch, Pixels, Sizes, Tokens
 
 _TOLERANCE = 1e-4  # of logits, log-probabilities and hidden states
 _SEQUENCES, _LENGTHS = 3, (12, 5)  # two batches of token sequences; all but the first of a batch are padded

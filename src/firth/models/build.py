@@ -25,7 +25,6 @@ from firth.models.heads.sequence_classification import ClassificationHead
 from firth.models.heads.tagging import TaggingHead
 from firth.models.inputs.image_patches import PatchEmbedding
 from firth.models.inputs.token_embedding import TokenEmbedding
-from firth.models.sizes import Sizes
 from firth.objectives.causal_lm import CausalLMObjective
 from firth.objectives.companion import Companion
 from firth.objectives.contrastive import ContrastiveObjective
@@ -37,7 +36,7 @@ from firth.objectives.prefix_lm import PrefixLMObjective
 from firth.objectives.replaced_token import ReplacedTokenDetectionObjective
 from firth.objectives.seq2seq import Seq2SeqObjective
 from firth.objectives.supervised import SupervisedObjective
-from firth.types import Batch, Encoded, State, Term, Tokens, derive_seed, expect
+from firth.types import Batch, Encoded, Sizes, State, Term, Tokens, derive_seed, expect
 
 InputModule = TokenEmbedding | PatchEmbedding
 INPUTS = {schema.TokenInput: TokenEmbedding, schema.PatchInput: PatchEmbedding}

@@ -19,13 +19,12 @@ from firth.datasets.readers import image_files
 from firth.errors import FirthError
 from firth.metrics.score import signature
 from firth.models.build import System
-from firth.models.sizes import LABEL
 from firth.pipelines.encode_texts import build_inputs, encode_texts
 from firth.pipelines.label_predictions import BaseClassifier, run_examples
 from firth.runs.run_folder import Run
 from firth.tokenizers.tokenizer import Tokenizer
 from firth.training.loop import autocast
-from firth.types import Batch, Encoded, Pixels
+from firth.types import LABEL, Batch, Encoded, Pixels
 
 SEPARATOR = "\t"  # between the two texts of a pair in one line
 REPORT_EXAMPLES = 12

@@ -13,10 +13,9 @@ import torch
 from firth.config import schema
 from firth.datasets.collators.collator import Batches
 from firth.models.build import System, build
-from firth.models.sizes import Sizes
 from firth.training.optimizer import SLOTS
 from firth.training.planner import StepTiming
-from firth.types import Batch, Cursor, Tokens
+from firth.types import Batch, Cursor, Sizes, Tokens
 
 # Multiplications and additions for a parameter and a token: 2 forward, 4 backward (Kaplan et al. 2020, section 2.1).
 _FORWARD, _BACKWARD = 2, 4

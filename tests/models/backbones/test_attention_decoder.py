@@ -10,9 +10,8 @@ from torch.nn import functional as F
 from firth.config import schema
 from firth.errors import FirthError
 from firth.models.build import build
-from firth.models.sizes import Sizes
 from firth.pipelines.seq2seq_stepper import Seq2SeqStepper
-from firth.types import ALIGNMENT, Batch, Target, Tokens
+from firth.types import ALIGNMENT, Batch, Sizes, Target, Tokens
 
 SIZE = 40  # of the vocabulary
 WIDTH = 12

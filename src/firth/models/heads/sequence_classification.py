@@ -11,10 +11,9 @@ from torch.nn import functional as F
 from firth.config import schema
 from firth.models.heads.problem_types import PROBLEM_TYPES
 from firth.models.heads.task_head import TaskHead, make_terms
-from firth.models.sizes import LABEL
 from firth.nn.feedforward import ACTIVATIONS
 from firth.nn.pooling import POOLINGS
-from firth.types import Encoded, Target, Term
+from firth.types import LABEL, Encoded, Target, Term
 
 INIT_STD = 0.02  # standard deviation of the initial weights
 
