@@ -119,7 +119,7 @@ TRAINING = [
     ("optimizer.py", "0.5 * (1.0 + math.cos(math.pi", "(math.cos(0.5 * math.pi", "training/test_schedule.py"),
     ("optimizer.py", "<= config.patience", "< config.patience", "training/test_schedule.py"),
     ("optimizer.py", "if weight.ndim >= 2", "if weight.ndim >= 1", "training/test_optimizer.py"),
-    ("optimizer.py", "fill_(self.steps - 1)", "fill_(self.steps)", "training/test_optimizer.py"),
+    ("optimizer.py", "fill_(self.steps - frozen", "fill_(self.steps + 1 - frozen", "training/test_optimizer.py"),
     ("optimizer.py", "torch.tensor(1.0 / clip)", "torch.tensor(clip)", "training/test_optimizer.py"),
     (
         "optimizer.py",

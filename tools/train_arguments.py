@@ -46,7 +46,8 @@ def types(options: ConfigOptions, name: str) -> tuple[str, ...]:
     hints = [hint for _, hint in options._fields(name)]
     choices = dict.fromkeys(value for hint in hints if get_origin(hint) is Literal for value in get_args(hint))
     plain = dict.fromkeys(_plain(hint) for hint in hints if get_origin(hint) is not Literal)
-    is_path = "RUN" in options.names[name].metavar or ("str | Sequence[str]" in plain and name != "noise")
+    is_list = "str | Sequence[str]" in plain and name not in ("noise", "freeze")
+    is_path = "RUN" in options.names[name].metavar or is_list
     path = ("Path",) if is_path else ()
     literal = (f"Literal[{', '.join(map(_quoted, choices))}]",) if choices else ()
     return (*literal, *plain, *path)

@@ -178,7 +178,7 @@ def test_a_trained_vit_goes_out(tmp_path):
         his = theirs(pixel_values=(values - mean) / deviation).logits.softmax(-1)
     np.testing.assert_allclose(model.predict_proba([pixels]), his.numpy(), atol=1e-5)
     back = api.import_model(tmp_path / "out", out=tmp_path / "back")
-    assert back.config.inputs["text"].mean == (0.4, 0.5, 0.6) and back.labels == model.labels
+    assert back.config.inputs["image"].mean == (0.4, 0.5, 0.6) and back.labels == model.labels
     np.testing.assert_allclose(back.predict_proba([pixels]), model.predict_proba([pixels]), atol=1e-6)
     with pytest.raises(FirthError, match="no examples of its own"):
         back.evaluate()

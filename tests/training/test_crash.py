@@ -137,6 +137,20 @@ def test_killed_at_random_events(harness):
         assert result == harness.expected, f"killed at event {event}, {harness.kinds[event - 1]}"
 
 
+def test_a_run_with_groups_ends_the_same_after_a_kill_in_each_stage(tmp_path):
+    settings = {
+        **SMALL, "backbone.depth": 2, "head.tied": False, "train.unfreeze": 0.9, "train.ema_decay": 0.9,
+        "train.optimizer.layer_decay": 0.5, "train.schedule.shape": "slanted-triangular",
+    }  # fmt: skip
+    with Harness(tmp_path, "lstm-lm:tiny", settings) as harness:
+        harness.start()
+        steps = [number for number, kind in enumerate(harness.kinds, 1) if kind == "step"]
+        for step in (4, 8):
+            assert harness.killed_then_resumed(str(step), steps[step - 1]) == harness.expected
+        assert harness.run("plain", settings={**harness.settings, "train.unfreeze": 0.0}) == 0
+        assert (tmp_path / "plain" / "model.safetensors").read_bytes() != harness.expected["model.safetensors"]
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize("name", SIZES)
 def test_every_preset_ends_the_same_after_a_kill(name, tmp_path):

@@ -22,6 +22,7 @@ PEERS = {
 }
 CONFIGS = {name: schema.Optimizer(name=name, gradient_clip=0.0) for name in PEERS if name != "momentum"}
 CONFIGS["momentum"] = schema.Optimizer(name="sgd", momentum=0.9, gradient_clip=0.0)
+FACTORS = {"a.matrix": 1.0, "a.bias": 0.25, "cube": 0.5}
 every = pytest.mark.parametrize("name", PEERS)
 
 
@@ -141,6 +142,48 @@ def test_frozen_parameters_are_left_alone():
     weights = parameters()
     weights["cube"].requires_grad_(False)
     assert "cube" not in Optimizer(CONFIGS["adamw"], weights.items()).parameters
+
+
+@every
+@pytest.mark.parametrize("unfrozen_at", [0, 7])
+def test_groups_are_torchs_parameter_groups(name, unfrozen_at):
+    """A learning rate for each parameter; one of them is frozen for the first steps."""
+    theirs, ours = parameters(), parameters()
+    peer = PEERS[name]([{"params": [p], "lr": 0.1 * FACTORS[key]} for key, p in theirs.items()], CONFIGS[name])
+    optimizer = Optimizer(replace(CONFIGS[name], weight_decay=0.2), ours.items(), FACTORS)
+    for seed in range(20):
+        for weights in (theirs, ours):
+            fill(weights, seed)
+            weights["cube"].requires_grad_(seed >= unfrozen_at)
+            weights["cube"].grad = weights["cube"].grad if seed >= unfrozen_at else None
+        for key, p in theirs.items():
+            p.data.mul_(1 - 0.1 * FACTORS[key] * 0.2 if p.ndim >= 2 and p.grad is not None else 1)
+        peer.step()
+        optimizer.step(0.1)
+    torch.testing.assert_close({k: p.detach() for k, p in ours.items()}, {k: p.detach() for k, p in theirs.items()})
+
+
+def test_an_optimizer_restored_between_stages_continues_with_the_same_bits():
+    def run(weights, optimizer, seeds):
+        for seed in seeds:
+            fill(weights, seed)
+            weights["cube"].requires_grad_(seed >= 4)
+            weights["cube"].grad = weights["cube"].grad if seed >= 4 else None
+            optimizer.step(0.1)
+        return {key: weight.detach().clone() for key, weight in weights.items()}
+
+    config, whole = schema.Optimizer(), parameters()
+    expected = run(whole, Optimizer(config, whole.items(), FACTORS), range(9))
+    for stop in (2, 4, 6):
+        weights = parameters()
+        first = Optimizer(config, weights.items(), FACTORS)
+        run(weights, first, range(stop))
+        for weight in weights.values():
+            weight.requires_grad_(True)  # as in a new process
+        second = Optimizer(config, weights.items(), FACTORS)
+        second.load_state_dict({key: tensor.clone() for key, tensor in first.state_dict().items()})
+        actual = run(weights, second, range(stop, 9))
+        assert all(torch.equal(actual[key], expected[key]) for key in expected)
 
 
 @pytest.mark.parametrize("module", [optimizer_module, ema_module])

@@ -8,6 +8,8 @@ from pathlib import Path
 
 import pytest
 
+import firth
+
 SETTINGS = [
     "tokenizer.model=byte",
     "backbone.width=16",
@@ -22,36 +24,35 @@ SETTINGS = [
 ]
 
 
-def run(processes: int, folder: Path, steps: int) -> list[float]:
+# every stage of gradual unfreezing: the head; it and the top layer; …
+GROUPS = ["head.tied=false", "backbone.depth=2", "train.unfreeze=1", "train.optimizer.layer_decay=0.5"]
+
+
+def run(processes: int, folder: Path, steps: int, settings: list[str]) -> list[float]:
     """The losses of a run by so many processes."""
     text = folder.parent / "text.txt"
     text.write_text("\n".join(f"{n} and {n + 1} make {2 * n + 1}" for n in range(200)))
-    sets = [part for setting in [*SETTINGS, f"train.budget={steps} steps"] for part in ("--set", setting)]
-    launch = ["-m", "torch.distributed.run", "--nproc-per-node", str(processes), "--master-port", "29731"]
-    command = [
-        sys.executable,
-        *(launch if processes > 1 else []),
-        "-m",
-        "firth",
-        "train",
-        "lstm-lm:tiny",
-        "--text",
-        str(text),
-        "--document",
-        "line",
-        "--out",
-        str(folder),
-        "--quiet",
-        *sets,
-    ]
-    environment = {**os.environ, "FIRTH_CACHE": str(folder.parent / "cache"), "OMP_NUM_THREADS": "1"}
-    subprocess.run(command, check=True, env=environment, capture_output=True, timeout=120)
+    sets = dict(setting.split("=", 1) for setting in [*SETTINGS, *settings, f"train.budget={steps} steps"])
+    if processes == 1:
+        firth.train("lstm-lm:tiny", text=text, document="line", out=folder, settings=sets)
+    else:
+        _launch(processes, text, folder, [f"{name}={value}" for name, value in sets.items()])
     lines = map(json.loads, (folder / "log.jsonl").read_text().splitlines())
     return [line["loss"] for line in lines]
 
 
-def test_two_processes_have_the_losses_of_one(tmp_path):
-    one, two = run(1, tmp_path / "one", 6), run(2, tmp_path / "two", 6)
+def _launch(processes: int, text: Path, folder: Path, settings: list[str]) -> None:
+    launch = ["-m", "torch.distributed.run", "--nproc-per-node", str(processes), "--master-port", "29731"]
+    sets = [part for setting in settings for part in ("--set", setting)]
+    train = ["train", "lstm-lm:tiny", "--text", str(text), "--document", "line", "--out", str(folder), "--quiet"]
+    command = [sys.executable, *launch, "-m", "firth", *train, *sets]
+    environment = {**os.environ, "FIRTH_CACHE": str(folder.parent / "cache"), "OMP_NUM_THREADS": "1"}
+    subprocess.run(command, check=True, env=environment, capture_output=True, timeout=120)
+
+
+@pytest.mark.parametrize("settings", [[], GROUPS], ids=["plain", "groups"])
+def test_two_processes_have_the_losses_of_one(tmp_path, settings):
+    one, two = run(1, tmp_path / "one", 6, settings), run(2, tmp_path / "two", 6, settings)
     assert len(one) == 8  # six steps, two evaluations
     assert two == pytest.approx(one, rel=1e-5)
     assert one[0] > one[-1]

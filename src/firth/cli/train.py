@@ -97,6 +97,7 @@ def _print_plan(plan: Plan, as_json: bool) -> None:
             {
                 "parameters": total,
                 "parts": plan.parameters,
+                "trained": plan.trained,
                 "steps": plan.steps,
                 "epochs": plan.epochs,
                 "seconds": plan.seconds,
@@ -108,7 +109,8 @@ def _print_plan(plan: Plan, as_json: bool) -> None:
         )
         return
     parts = ", ".join(f"{name} {count:,}" for name, count in plan.parameters.items())
-    print(f"parameters  {total:,} ({parts})")
+    frozen = f"; {plan.trained:,} are trained" if plan.trained < total else ""
+    print(f"parameters  {total:,} ({parts}){frozen}")
     print(f"steps       {plan.steps:,} ({plan.epochs:.1f} epochs)")
     computed = " (from FLOPs at the speed of a matrix product, not measured: too large to try)" * plan.from_flops
     print(f"time        about {format_duration(plan.seconds)}{computed}")

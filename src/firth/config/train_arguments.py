@@ -92,6 +92,10 @@ class TrainArguments(TypedDict, total=False):
     """Tokens of a row; of labelled texts, at most."""
     learning_rate: float
     """Peak learning rate."""
+    layer_decay: float
+    """Layer-wise learning-rate decay: each layer's, as a fraction of that of the layer above it."""
+    freeze: str | Sequence[str]
+    """Parts that are not trained: input, backbone, head. input,backbone: linear probing."""
     patience: int
     """Early stopping: evaluations in a row without improvement; 0: never."""
     precision: Literal["float32", "bf16"]

@@ -42,6 +42,7 @@ from firth.training.clock import EVALUATIONS, MAX_EVALUATION, FinalScores, StepC
 from firth.training.device import Distributed, has_bf16, idle_cores, machine_info, training_environment
 from firth.training.flops import estimate_timing, is_large, meta_system
 from firth.training.loop import TrainingTask, train
+from firth.training.parameter_groups import count_trained, freeze
 from firth.training.planner import Plan, StepTiming, make_plan, measure_timing, resolve
 from firth.types import Cursor, Sizes, derive_seed
 
@@ -153,8 +154,7 @@ def _fit(request: TrainRequest, distributed: Distributed) -> FinalScores | None:
         final,
     )
     _require_quality(validation)
-    count = sum(parameter.numel() for parameter in prepared.system.parameters())
-    request.progress.say(f"{count:,} parameters; the budget of {config.budget} begins")
+    request.progress.say(f"{_format_counts(prepared.system)}; the budget of {config.budget} begins")
     clock = TimeClock(config, budget.amount, final.reserve) if final else StepClock(config, int(budget.amount))
     task = TrainingTask(
         prepared.system,
@@ -182,7 +182,7 @@ def estimate(request: TrainRequest) -> Plan:
         if is_large(config, prepared.system, batches):
             timing = estimate_timing(config, prepared.system, batches, valid)
         else:
-            prepared = replace(prepared, system=build(config, _sizes(prepared.tokenizers, prepared.splits)))
+            prepared = replace(prepared, system=_network(config, prepared.tokenizers, prepared.splits, build))
             _initialise(prepared, None, request.progress.say)
             timing = _timing(prepared)
         size = sum(split.ids.nbytes for split in prepared.splits.values())
@@ -221,7 +221,21 @@ def _prepare(
     if config.batching.length_curriculum:
         stage_configs(config.batching)  # an error now rather than after the run has begun
     progress.stage("preparing the network")
-    return Prepared(config, tokenizers, splits, make(config, _sizes(tokenizers, splits)))
+    return Prepared(config, tokenizers, splits, _network(config, tokenizers, splits, make))
+
+
+def _network(
+    config: schema.Neural, tokenizers: Tokenizers, splits: dict[str, Split], make: Callable[..., System]
+) -> System:
+    """The network to train, with what is frozen in it."""
+    system = make(config, _sizes(tokenizers, splits))
+    freeze(system, config.train)
+    return system
+
+
+def _format_counts(system: System) -> str:
+    count, trained = sum(parameter.numel() for parameter in system.parameters()), count_trained(system)
+    return f"{count:,} parameters" if trained == count else f"{trained:,} of {count:,} parameters are trained"
 
 
 def _known_tokenizers(request: TrainRequest) -> Tokenizers:

@@ -19,6 +19,7 @@ from firth.runs.run_folder import Record, Run
 from firth.tokenizers.surgery import EditedTokenizer, edit_vocabulary
 from firth.training.checkpoint import TrainerState, load_model, save_model, tensor_bytes
 from firth.training.optimizer import Optimizer
+from firth.training.parameter_groups import freeze
 
 STREAM = "text"
 
@@ -103,6 +104,7 @@ def _write(run: Run, record: Record, edited: EditedTokenizer, system: System) ->
     digest = atomic_files.digest(record.to_json().encode())
     metadata = {"config": digest, "tokenizers": dict(record.tokenizers), "step": 0}
     save_model(run.weights, system, metadata)
+    freeze(system, record.config.train)
     optimizer = Optimizer(record.config.train.optimizer, system.named_parameters())
     contents = {
         "weights.safetensors": tensor_bytes(system.state_dict()),

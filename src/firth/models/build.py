@@ -141,6 +141,19 @@ class System(nn.Module):
         """The head, of a system that predicts tokens."""
         return expect(self.head, LMHead)
 
+    @property
+    def depth(self) -> int:
+        """The depth of the head: one more than there are layers."""
+        return self.backbone.depth + 1
+
+    def depth_of(self, name: str) -> int:
+        """The depth of a parameter: 0 of the input, then the number of its layer, and last that of the head and of the
+        objective's own parameters."""
+        part, _, rest = name.partition(".")
+        if part == "backbone":
+            return self.backbone.depth_of(rest)
+        return self.depth if part in ("head", "objective") else 0
+
     def forward(self, batch: Batch, state: State | None = None) -> tuple[list[Term], State | None]:
         """The terms of the loss, and the state for the batch that continues this one."""
         return self.objective.terms(self, batch, state)

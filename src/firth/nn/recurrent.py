@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Mapping
 from typing import Any, NamedTuple
 
@@ -60,6 +61,12 @@ class RecurrentLayers(nn.Module):
     def width(self) -> int:
         """The width of the output states."""
         return self._width("hidden") * (2 if self.config.bidirectional == "concatenate" else 1)
+
+    def depth_of(self, name: str) -> int:
+        """The number of the layer that a parameter belongs to, from 1; a learned initial state, which is that of all
+        layers, belongs to the lowest."""
+        layer = re.search(r"_l(\d+)(_reverse)?$", name)
+        return int(layer[1]) + 1 if layer else 1
 
     def start(self, batch_size: int, device: torch.device | str) -> dict[str, Tensor]:
         """The initial state by name (batch, depth × directions, width): zeros, or learned."""

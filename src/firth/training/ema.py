@@ -13,10 +13,11 @@ _KEY_PREFIX = "average."  # of the tensors' names in a checkpoint
 
 
 class ExponentialMovingAverage:
-    """The exponential moving average of a system's weights over training steps."""
+    """The exponential moving average of a system's trained weights over training steps."""
 
     def __init__(self, system: nn.Module, decay: float) -> None:
-        self.decay, self.parameters = decay, dict(system.named_parameters())
+        self.decay = decay
+        self.parameters = {name: p for name, p in system.named_parameters() if p.requires_grad}
         self.average = {name: parameter.detach().clone() for name, parameter in self.parameters.items()}
 
     @torch.no_grad()

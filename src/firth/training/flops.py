@@ -14,11 +14,13 @@ from firth.config import schema
 from firth.datasets.collators.collator import Batches
 from firth.models.build import System, build
 from firth.training.optimizer import SLOTS
+from firth.training.parameter_groups import count_trained
 from firth.training.planner import StepTiming
 from firth.types import Batch, Cursor, Sizes, Tokens
 
-# Multiplications and additions for a parameter and a token: 2 forward, 4 backward (Kaplan et al. 2020, section 2.1).
-_FORWARD, _BACKWARD = 2, 4
+# Multiplications and additions for a parameter and a token: 2 forward, and backward 2 for the gradient of its input and
+# 2 for its own (Kaplan et al. 2020, section 2.1).
+_FORWARD, _BACKWARD_INPUT, _BACKWARD_OWN = 2, 2, 2
 _BYTES = 4  # of a float32
 _MEMORY_FRACTION = 1 / 4  # of the free memory: larger weights are not allocated for an estimate
 _TRIAL_SECONDS = 120.0  # steps that would be timed for longer than this are not
@@ -44,13 +46,17 @@ def estimate_timing(config: schema.Neural, system: System, batches: Batches, val
     train, count = config.train, sum(1 for _ in valid.evaluation_batches())
     speed, tokens = measure_flops(train), _tokens(config, next(valid.evaluation_batches()))
     evaluation = _FORWARD * _parameters(system) * tokens * min(count, train.eval_batches or count) / speed
-    memory = _BYTES * _parameters(system) * (2 + len(SLOTS[train.optimizer.name]))
+    state = 1 + len(SLOTS[train.optimizer.name])  # the gradient, and what the optimizer keeps
+    memory = _BYTES * (_parameters(system) + count_trained(system) * state)
     return StepTiming(_step_flops(config, system, batches) / speed, evaluation, memory, from_flops=True)
 
 
 def _step_flops(config: schema.Neural, system: System, batches: Batches) -> float:
     tokens = config.train.gradient_accumulation * _tokens(config, batches.batch(Cursor()))
-    return (_FORWARD + _BACKWARD) * _parameters(system) * tokens
+    lowest = min(system.depth_of(name) for name, parameter in system.named_parameters() if parameter.requires_grad)
+    above = sum(p.numel() for name, p in system.named_parameters() if system.depth_of(name) >= lowest)
+    backward = _BACKWARD_INPUT * above + _BACKWARD_OWN * count_trained(system)
+    return (_FORWARD * _parameters(system) + backward) * tokens
 
 
 def _parameters(system: System) -> int:

@@ -7,6 +7,7 @@ are functions of their cursor. So a checkpoint needs no random state, and a resu
 
 from __future__ import annotations
 
+import gc
 import math
 import signal
 import time
@@ -43,6 +44,7 @@ from firth.training.clock import Clock
 from firth.training.device import Distributed
 from firth.training.ema import ExponentialMovingAverage, is_ema_tensor
 from firth.training.optimizer import Optimizer, reduce_on_plateau
+from firth.training.parameter_groups import GradualUnfreezing, learning_rate_factors
 from firth.types import Batch, Cursor, State, derive_seed
 
 
@@ -91,8 +93,10 @@ class Trainer:
     def __init__(self, task: TrainingTask) -> None:
         self.task = task
         self.module = task.distributed.wrap(task.system)
-        self.optimizer = Optimizer(task.config.optimizer, task.system.named_parameters())
+        factors = learning_rate_factors(task.system, task.config.optimizer)
+        self.optimizer = Optimizer(task.config.optimizer, task.system.named_parameters(), factors)
         self.ema = ExponentialMovingAverage(task.system, task.config.ema_decay) if task.config.ema_decay else None
+        self.unfreezing = GradualUnfreezing(task.system, task.config.unfreeze)
         self.state = TrainerState()
         self.carried_state: State | None = None
         self._batches: Generator[Batch[np.ndarray]] | None = None
@@ -122,6 +126,7 @@ class Trainer:
         began = time.perf_counter()
         fraction = self._agree(self.task.clock.begin_step(self.state.step))
         self._enter_stage(fraction)
+        self._unfreeze(fraction)
         assert self._batches is not None  # since `start`
         micro_batches = [next(self._batches).to("cpu") for _ in range(self.task.config.gradient_accumulation)]
         counts = _sum_by_key(self.task.system.objective.counts(batch) for batch in micro_batches)
@@ -185,6 +190,13 @@ class Trainer:
         stage = min(int(fraction * self.task.stages), self.task.stages - 1)
         if self.task.clock.unit == "seconds" and self.task.stages > 1 and stage > self.state.cursor.epoch:
             self._move_to(Cursor(stage))
+
+    def _unfreeze(self, fraction: float) -> None:
+        """Gradual unfreezing. DDP decides what it waits for when it wraps the network, so it wraps it anew."""
+        if self.unfreezing.update(fraction) and self.task.distributed.world_size > 1:
+            del self.module
+            gc.collect()  # its hooks on the parameters
+            self.module = self.task.distributed.wrap(self.task.system)
 
     def _move_to(self, cursor: Cursor) -> None:
         if self._batches is not None:

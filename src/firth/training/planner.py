@@ -19,6 +19,7 @@ from firth.models.build import System
 from firth.runs.progress import parse_budget
 from firth.training.loop import autocast
 from firth.training.optimizer import Optimizer
+from firth.training.parameter_groups import count_trained
 from firth.types import Cursor
 
 
@@ -48,6 +49,7 @@ class Plan:
     memory: int  # bytes
     disk: int  # bytes of the run folder
     from_flops: bool = False  # the time is computed, not measured, and the memory is without activations
+    trained: int = 0  # parameters that are not frozen
     in_bf16: Plan | None = None  # the same in mixed precision, where this CPU has bf16 instructions
 
 
@@ -99,7 +101,9 @@ def make_plan(config: Neural, system: System, batches: Batches, timing: StepTimi
     )
     parameters = {name: sum(p.numel() for p in part.parameters()) for name, part in system.named_children()}
     weights = 4 * sum(parameters.values())
-    state = weights * (1 + len(Optimizer(resolved.optimizer, system.named_parameters()).slots))
+    slots = Optimizer(resolved.optimizer, system.named_parameters()).slots
+    trained = count_trained(system)
+    state = weights + 4 * trained * len(slots)
     return Plan(
         steps,
         steps / _steps_per_epoch(resolved, batches),
@@ -108,6 +112,7 @@ def make_plan(config: Neural, system: System, batches: Batches, timing: StepTimi
         timing.memory,
         weights + 3 * state + 2 * text_bytes,
         timing.from_flops,
+        trained,
     )  # two checkpoints and one being written
 
 

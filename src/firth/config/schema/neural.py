@@ -27,6 +27,9 @@ class Optimizer:
     epsilon: float = bounded(1e-8, above=0.0)  # adam, adamw, adagrad: added to the denominator
     weight_decay: float = bounded(0.0, least=0.0)  # not applied to norms, biases and other vectors
     gradient_clip: float = bounded(1.0, least=0.0)  # gradient clipping: maximum norm; 0: none
+    # layer-wise learning-rate decay (discriminative fine-tuning): the learning rate of a layer, as a fraction of that
+    # of the layer above it, from the head down to the input; 1: the same for all
+    layer_decay: float = bounded(1.0, above=0.0, most=1.0)
 
 
 @dataclass(frozen=True)
@@ -34,9 +37,11 @@ class Schedule:
     """The learning-rate schedule."""
 
     # what the learning rate does after warm-up
-    shape: Literal["constant", "linear", "cosine", "inverse-sqrt", "plateau"] = "cosine"
-    warmup_steps: int = bounded(0, least=0)  # steps of linear warm-up
-    # linear, cosine, plateau: the lowest learning rate, as a fraction of the peak
+    shape: Literal["constant", "linear", "cosine", "inverse-sqrt", "plateau", "slanted-triangular"] = "cosine"
+    warmup_steps: int = bounded(0, least=0)  # steps of linear warm-up; slanted-triangular has its own
+    # slanted-triangular: the fraction of the run in which the learning rate rises (ULMFiT: 0.1)
+    warmup_fraction: float = bounded(0.1, above=0.0, most=0.99)
+    # linear, cosine, plateau, slanted-triangular: the lowest learning rate, as a fraction of the peak
     min_ratio: float = bounded(0.0, least=0.0, most=1.0)
     factor: float = bounded(0.5, above=0.0, most=1.0)  # plateau, step decay: what the learning rate is multiplied by
     patience: int = bounded(0, least=0)  # plateau: more evaluations in a row without improvement reduce it
@@ -50,6 +55,13 @@ class Train:
     budget: str = "2m"  # how long to train: 90s, 2m, 1.5h, 500 steps or 13 epochs
     optimizer: Optimizer = field(default_factory=Optimizer)
     schedule: Schedule = field(default_factory=Schedule)
+    # parts that are not trained; input and backbone: linear probing
+    frozen: tuple[Literal["inputs", "backbone", "head"], ...] = ()
+    # so many of the lowest layers are not trained, and the input is not either; 0: none
+    frozen_layers: int = bounded(0, least=0)
+    # gradual unfreezing: in this first fraction of the run, in equal stages, layers are trained from the head down, in
+    # each stage one more; 0: all from the start
+    unfreeze: float = bounded(0.0, least=0.0, most=1.0)
     gradient_accumulation: int = bounded(1, least=1)  # micro-batches per optimizer step
     ema_decay: float = bounded(0.0, least=0.0, most=0.999999)  # exponential moving average of the weights; 0: none
     precision: Literal["float32", "bf16"] = "float32"  # bf16: mixed precision

@@ -64,6 +64,14 @@ class AttentionDecoder(nn.Module):
         """Whether a step's input depends on the attention of the previous step, so that steps cannot run at once."""
         return self.attends_before or self.config.input_feeding or self.config.coverage
 
+    def depth_of(self, name: str) -> int:
+        """The number of the layer that a parameter belongs to, from 1: the bridge to the lowest, attention and what
+        combines it with the states to the last."""
+        part, _, rest = name.partition(".")
+        if part == "layers":
+            return self.layers.depth_of(rest)
+        return 1 if part == "bridge" else self.depth
+
     def initial_state(self, encoder_output: EncoderOutput) -> State:
         """The decoder state before any token."""
         source = {ENCODER_STATES: encoder_output.states, ENCODER_MASK: encoder_output.mask}

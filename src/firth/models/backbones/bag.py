@@ -11,7 +11,8 @@ from firth.types import Encoded, State, Tokens
 class NoLayers(nn.Module):
     """The embeddings as hidden states."""
 
-    streams = ("text",)
+    streams: tuple[str, ...] = ()  # that it reads, by name; none: the one that the batches have
+    depth = 0  # layers
     max_length = 0  # context length in tokens: unlimited
     segment_length = 0  # tokens per forward pass: unlimited
     bidirectional_setting = "backbone.kind"
@@ -19,6 +20,10 @@ class NoLayers(nn.Module):
     def __init__(self, config: NoBackbone, input_width: int):
         super().__init__()
         self.width = input_width
+
+    def depth_of(self, name: str) -> int:
+        """The number of the layer that a parameter belongs to: there is none."""
+        return 0
 
     def forward(
         self, vectors: Tensor, tokens: Tokens, state: State | None = None, keep_layers: bool = False

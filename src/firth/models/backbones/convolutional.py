@@ -14,7 +14,8 @@ from firth.types import Encoded, State, Tokens
 class ConvolutionalBackbone(nn.Module):
     """Feature maps of every window that overlaps the text: a text of n tokens has n + the widest filter - 1 states."""
 
-    streams = ("text",)
+    streams: tuple[str, ...] = ()  # that it reads, by name; none: the one that the batches have
+    depth = 1  # layers
     max_length = 0  # context length in tokens: unlimited
     segment_length = 0  # tokens per forward pass: unlimited
     bidirectional_setting = "backbone.kind"
@@ -27,6 +28,10 @@ class ConvolutionalBackbone(nn.Module):
             assert isinstance(layer, nn.Conv1d) and layer.bias is not None
             nn.init.uniform_(layer.weight, -config.init_range, config.init_range)
             nn.init.zeros_(layer.bias)
+
+    def depth_of(self, name: str) -> int:
+        """The number of the layer that a parameter belongs to: there is one."""
+        return 1
 
     def forward(
         self, vectors: Tensor, tokens: Tokens, state: State | None = None, keep_layers: bool = False

@@ -108,6 +108,15 @@ class EncoderDecoderBackbone(nn.Module):
         self.encoder = _ENCODERS[type(config.encoder)](config.encoder, input_width)
         self.decoder = _DECODERS[type(config.decoder)](config, input_width, self.encoder.width)
         self.width, self.max_length = self.decoder.width, self.decoder.max_length
+        self.depth = self.encoder.depth + self.decoder.depth
+
+    def depth_of(self, name: str) -> int:
+        """The number of the layer that a parameter belongs to, from 1: the decoder's layers lie above the encoder's. 0
+        is below the encoder's; what is below the decoder's belongs to its lowest."""
+        part, _, rest = name.partition(".")
+        if part == "encoder":
+            return self.encoder.depth_of(rest)
+        return self.encoder.depth + max(1, self.decoder.depth_of(rest))
 
     def forward(
         self,

@@ -19,12 +19,16 @@ class RecurrentBackbone(nn.Module):
 
     def __init__(self, config: Recurrent, input_width: int):
         super().__init__()
-        self.layers = RecurrentLayers(config, input_width)
+        self.layers, self.depth = RecurrentLayers(config, input_width), config.depth
         self.num_directions = 1 if config.bidirectional == "no" else 2
         self.width = self.layers.width
         self.directions = 2 if config.bidirectional == "concatenate" else 1  # in a hidden state, side by side
         # the setting that makes it bidirectional; empty: it is causal
         self.bidirectional_setting = "backbone.bidirectional" if self.num_directions > 1 else ""
+
+    def depth_of(self, name: str) -> int:
+        """The number of the layer that a parameter belongs to, from 1."""
+        return self.layers.depth_of(name)
 
     def start(self, batch_size: int, device: torch.device | str = "cpu") -> State:
         """The initial state before any token."""

@@ -42,6 +42,7 @@ class TransformerBackbone(nn.Module):
     def __init__(self, config: Transformer, input_width: int, cross: bool = False):
         super().__init__()
         self.config, self.width = config, STREAM_COUNTS[config.residual] * config.width
+        self.depth = config.depth
         self.memory, self.pattern = config.memory.length, mask_pattern(config)
         self.input_width = input_width
         # no KV cache: the whole sequence is recomputed at each step
@@ -67,6 +68,14 @@ class TransformerBackbone(nn.Module):
     def layers(self) -> list[TransformerBlock]:
         """The Transformer layers, from the first to the last."""
         return [expect(block, TransformerBlock) for block in self.blocks]
+
+    def depth_of(self, name: str) -> int:
+        """The number of the layer that a parameter belongs to, from 1; 0 is below the layers (positions, the norm and
+        projection of embeddings), and the final norm belongs to the last one."""
+        part, _, rest = name.partition(".")
+        if part == "blocks":
+            return int(rest.partition(".")[0]) + 1
+        return self.depth if part == "norm" else 0
 
     def start(self, batch_size: int, device: torch.device | str = "cpu") -> State:
         """The state before any token."""

@@ -14,6 +14,7 @@ class WindowBackbone(nn.Module):
 
     bidirectional_setting = ""
     streams: tuple[str, ...] = ()  # that it reads, by name; none: the one that the batches have
+    depth = 1  # layers
     max_length = 0  # context length in tokens: unlimited
     segment_length = 0  # tokens per forward pass: unlimited
 
@@ -25,6 +26,10 @@ class WindowBackbone(nn.Module):
         nn.init.zeros_(self.hidden.bias)
         self.dropout = nn.Dropout(config.dropout)
         self.width = config.width + (config.context_size * input_width if config.direct_connections else 0)
+
+    def depth_of(self, name: str) -> int:
+        """The number of the layer that a parameter belongs to: there is one."""
+        return 1
 
     def start(self, batch_size: int, device: torch.device | str = "cpu") -> State:
         """The state before any token: zero embeddings."""
