@@ -100,7 +100,7 @@ def test_no_module_name_has_two_meanings():
     """A name that stands in several folders means the same thing in each."""
     same = {
         "alignment", "bert", "causal_lm", "characters", "data", "denoising", "distillation", "longformer",
-        "neural", "ngram", "permutation_lm", "recurrent", "reformer", "score", "seq2seq", "tokenizer",
+        "neural", "ngram", "permutation_lm", "recurrent", "reformer", "score", "seq2seq", "tagging", "tokenizer",
         "transformer", "vit"
     }  # fmt: skip
     names = [path.stem for path, _ in modules() if path.stem != "__init__"]

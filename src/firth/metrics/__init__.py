@@ -1,1 +1,2 @@
-"""Evaluation metrics: perplexity, BLEU, chrF, ROUGE, classification, ranking, correlation; signatures and bootstrap."""
+"""Evaluation metrics: perplexity, BLEU, chrF, ROUGE, classification, tagging, question answering, calibration, ranking,
+correlation; signatures and bootstrap."""
