@@ -43,7 +43,8 @@ def _map_arrays(value: Any, function: Callable[[Any], Any]) -> Any:
 
 @dataclass(frozen=True)
 class Tokens(Generic[Array]):
-    """A batch of token sequences, right-padded; each array is (batch, time)."""
+    """A batch of token sequences, right-padded; each array is (batch, time), or (batch, sequences, time) where an
+    example has several sequences: two texts apart, or the choices of a question."""
 
     ids: Array
     mask: Array  # True = real token, False = padding
@@ -55,6 +56,15 @@ class Tokens(Generic[Array]):
     rank: Array | None = None  # from 0: in the factorisation order of a permutation LM (XLNet)
     characters: Array | None = None  # (batch, time, characters): of out-of-vocabulary words
     word_of: Array | None = None  # number of each token's word in its sentence; -1 = special token or padding
+    sequences: Array | None = None  # (batch, sequences): True = the example has this sequence; of several each
+
+    def flat(self) -> Tokens[Array]:
+        """The sequences of all examples one by one (batch × sequences, time)."""
+        if self.sequences is None:
+            return self
+        one_by_one = _map_arrays(replace(self, sequences=None), lambda array: array.reshape(-1, array.shape[-1]))
+        assert isinstance(one_by_one, Tokens)
+        return one_by_one
 
     @property
     def batch_size(self) -> int:
@@ -212,7 +222,8 @@ class Encoded(NamedTuple):
     state: State | None = None  # carried to the next segment or step
     alignment: Tensor | None = None  # attention weights over the source (batch, time, source)
     directions: int = 1  # 2: the second half of a state is that of a backward network
-    tokens: Tokens | None = None  # the stream that was encoded, for heads
+    tokens: Tokens | None = None  # the sequences that were encoded, for heads
+    sequences: Tensor | None = None  # (examples, sequences): which there are, where an example has several
 
 
 @dataclass(frozen=True)

@@ -116,9 +116,12 @@ class System(nn.Module):
         """Hidden states of the streams that the backbone reads (with `keep_layers` of each layer), and the state
         carried on."""
         streams = [(name, batch.streams[name]) for name in self.streams]
-        inputs = [part for name, stream in streams for part in self.input_of(name).backbone_inputs(stream)]
+        flat = [(name, stream.flat() if isinstance(stream, Tokens) else stream) for name, stream in streams]
+        inputs = [part for name, stream in flat for part in self.input_of(name).backbone_inputs(stream)]
         encoded: Encoded = self.backbone(*inputs, state, keep_layers=keep_layers)
-        return encoded._replace(tokens=expect(inputs[-1], Tokens))
+        last = streams[-1][1]
+        sequences = last.sequences if isinstance(last, Tokens) else None
+        return encoded._replace(tokens=expect(inputs[-1], Tokens), sequences=sequences)
 
     def embed(self, stream: str, tokens: Tokens) -> Tensor:
         """Embeddings of a stream (batch, time, width)."""

@@ -28,6 +28,10 @@ def require_task(config: schema.Neural, *heads: str) -> None:
         fitting = [each.kind for each in get_args(schema.Batching) if each.targets == head.predicts]
         do = f"set batching.kind={' or '.join(fitting)}"
         raise FirthError(f"{what} {batching.targets}", where="batching.kind", do=do)
+    if (batching.pair_encoding == "cross") != (head.combine == "none"):
+        what = f"batching.pair_encoding = {batching.pair_encoding} does not fit head.combine = {head.combine}"
+        do = "set head.combine=difference for siamese, sum for both-orders, none for cross"
+        raise FirthError(what, where="head.combine", do=do)
     if isinstance(config.backbone, schema.EncoderDecoder):
         do = "start from an encoder or decoder, such as bert or gpt-2"
         raise FirthError(f"the objective {kind} does not support encoder-decoders", where="backbone", do=do)

@@ -92,7 +92,7 @@ class NeuralEngine:
             if self.max_length and len(ids) > self.max_length:
                 what = f"{len(ids):,} tokens, and this model takes at most {self.max_length:,} at once"
                 raise FirthError(what, do="give a shorter text")
-            inputs.append(InputSequence(np.array(ids, np.int64), np.zeros(len(ids), np.int64)))
+            inputs.append([InputSequence(np.array(ids, np.int64), np.zeros(len(ids), np.int64))])
 
         def mean(encoded: Encoded) -> torch.Tensor:
             return pooling.mean(encoded.states, encoded.mask)

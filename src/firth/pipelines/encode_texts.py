@@ -9,7 +9,7 @@ import torch
 from torch import Tensor
 
 from firth.config import schema
-from firth.datasets.collators.sentence_pairs import InputSequence, build_input_sequence, pad_sequences
+from firth.datasets.collators.sentence_pairs import InputSequence, build_input_sequence, pad_examples, sequences_of
 from firth.models.build import System
 from firth.tokenizers.special_tokens import SpecialTokens
 from firth.tokenizers.tokenizer import Tokenizer
@@ -22,18 +22,19 @@ MAX_BATCH_TOKENS = 8192  # padding counted
 @torch.no_grad()
 def encode_texts(
     system: System,
-    sequences: Sequence[InputSequence],
+    examples: Sequence[Sequence[InputSequence]],
     special: SpecialTokens,
     train: schema.Train,
     head: Callable[[Encoded], Tensor],
     *,
     segments: bool = False,
 ) -> np.ndarray:
-    """The output of `head` for each sequence (sequences, …); it maps the hidden states of a batch to its outputs."""
+    """The output of `head` for each example of one or more sequences (examples, …); it maps the hidden states of a
+    batch to its outputs."""
     outputs: list[Tensor] = []
     order: list[int] = []
-    for indices in group_by_length([len(sequence.ids) for sequence in sequences]):
-        text = pad_sequences([sequences[index] for index in indices], special, segments=segments)
+    for indices in group_by_length([max(len(sequence.ids) for sequence in example) for example in examples]):
+        text = pad_examples([examples[index] for index in indices], special, segments=segments)
         with autocast(train):
             outputs.append(head(system.encode(Batch({"text": text}, {}).to("cpu"))).float())
         order += indices
@@ -45,11 +46,16 @@ def encode_texts(
 
 def build_inputs(
     texts: Sequence[Sequence[str]], tokenizer: Tokenizer, config: schema.SentencePairs | schema.TwoTowers
-) -> list[InputSequence]:
-    """Texts, or pairs of texts, with the special tokens that the network was trained with."""
+) -> list[list[InputSequence]]:
+    """The sequences of each example, texts or pairs of texts with the special tokens that the network was trained
+    with."""
     counts = [len(sides) for sides in texts]
     ids = iter(tokenizer.encode_batch([text for sides in texts for text in sides]))
-    return [build_input_sequence([next(ids) for _ in range(count)], config, tokenizer.special) for count in counts]
+    examples = ([next(ids) for _ in range(count)] for count in counts)
+    return [
+        [build_input_sequence(sides, config, tokenizer.special) for sides in sequences_of(example, config)]
+        for example in examples
+    ]
 
 
 def group_by_length(lengths: Sequence[int]) -> list[list[int]]:

@@ -253,6 +253,13 @@ PRESETS: dict[str, Preset] = {
         LABELLED,
         "Radford et al. 2018",
     ),
+    "siamese-classifier": Preset(
+        "classifier of text pairs by a siamese network (bi-encoder): softmax over u, v and |u - v| (Sentence-BERT)",
+        fine_tuned.SIAMESE_SIZES,
+        "text pairs with labels",
+        "Reimers and Gurevych 2019",
+        "mini",
+    ),
     "averaged-vectors": Preset(
         "deep averaging network: text classifier from the mean of word vectors, with one hidden layer",
         text_classifiers.AVERAGED_SIZES,

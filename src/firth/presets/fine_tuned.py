@@ -71,6 +71,17 @@ GPT_CLASSIFIER_SIZES = {
     "base": _causal(_classifier(GPT1_BASE, 512, _trained(6.25e-5, "3 epochs", 100))),
 }
 
+# Sentence-BERT's classification objective: both texts through one network, then a softmax over (u, v, |u - v|).
+SIAMESE_SIZES = {
+    size: replace(
+        config,
+        data=replace(config.data, tasks=("pairs",)),
+        batching=replace(config.batching, pair_encoding="siamese"),
+        head=replace(config.head, pooling="mean", combine="difference", pooler=False),
+    )
+    for size, config in BERT_CLASSIFIER_SIZES.items()
+}
+
 
 def _encoding(base: Neural, train: Train) -> Neural:
     """A sentence encoder with mean pooling (Reimers and Gurevych 2019)."""

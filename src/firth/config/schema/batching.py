@@ -22,6 +22,7 @@ class RowLayout:
     carries_state: ClassVar[bool] = False  # rows go on where those of the last batch stopped
     pairs = "none"  # without annotation, so that a field of this name keeps its place below
     layout = "cls-first"
+    pair_encoding = "cross"
     # length curriculum (Shortformer): row lengths of the earlier stages of a run; the last has `length`. All stages
     # are equally long, and a batch has the same number of tokens in each
     length_curriculum: tuple[int, ...] = field(default=(), metadata={"least": 8})
@@ -88,6 +89,9 @@ class SentencePairs(RowLayout):
     # (RoBERTa); cls-last: [START] text [SEP] text [CLS], for causal models (GPT-1's start, delimiter and extract
     # tokens); plain: no special tokens (GPT-2's in Hugging Face)
     layout: Layout = "cls-first"
+    # cross: the two texts of a pair in one sequence (cross-encoder); siamese: a sequence each, read by the same network
+    # (bi-encoder; Reimers and Gurevych 2019); both-orders: two sequences, A B and B A (GPT-1)
+    pair_encoding: Literal["cross", "siamese", "both-orders"] = "cross"
 
 
 @dataclass(frozen=True)

@@ -21,6 +21,7 @@ class LMHead:
     predicts: ClassVar[str] = "tokens"  # the targets that it needs
     pooling: ClassVar[str] = "none"  # what only heads over one vector of a text have
     problem_type: ClassVar[str] = "single-label"
+    combine: ClassVar[str] = "none"
     copies: ClassVar[bool] = False
     tied: bool = True  # weight tying: the output matrix is the input embedding (Press and Wolf 2017)
     bias: bool = True  # a bias for each token of the vocabulary
@@ -49,6 +50,7 @@ class OtherHead:
     predicts: ClassVar[str] = "tokens"  # the targets that it needs
     pooling = "none"  # without annotation, so that fields of these names keep their place below
     problem_type = "single-label"
+    combine = "none"
     copies: ClassVar[bool] = False  # what only LM heads have
     tied: ClassVar[bool] = True
     character_width: ClassVar[int] = 0
@@ -69,6 +71,9 @@ class ClassificationHead(OtherHead):
     outputs: ClassVar[str] = "labels"
     predicts: ClassVar[str] = "labels"
     pooling: PoolingKind = "first"
+    # the vectors u, v of an example's two sequences (batching.pair_encoding). difference: u, v and |u - v| side by side
+    # (Reimers and Gurevych 2019); sum: u + v (GPT-1)
+    combine: Literal["none", "difference", "sum"] = "none"
     pooler: bool = True  # a dense layer with activation before the logits (BERT)
     activation: Literal["tanh", "gelu", "relu"] = "tanh"  # the pooler's (BERT: tanh; ELECTRA: gelu; DistilBERT: relu)
     bias: bool = True  # bias of the logits (GPT-1 and GPT-2: none)

@@ -75,6 +75,28 @@ def pad_sequences(sequences: Sequence[InputSequence], special: SpecialTokens, *,
     return Tokens(ids, mask, segment=segment)
 
 
+def sequences_of(texts: Sequence[Sequence[int]], config: SentencePairs | TwoTowers) -> list[list[Sequence[int]]]:
+    """The texts of each sequence of an example."""
+    if config.pair_encoding == "siamese":
+        return [[text] for text in texts]
+    one = list(texts)
+    return [one, one[::-1]] if config.pair_encoding == "both-orders" and len(one) > 1 else [one]
+
+
+def pad_examples(
+    examples: Sequence[Sequence[InputSequence]], special: SpecialTokens, *, segments: bool = False
+) -> Tokens:
+    """The examples as one stream; where they have several sequences each, (examples, sequences, time)."""
+    tokens = pad_sequences([sequence for example in examples for sequence in example], special, segments=segments)
+    count = len(examples[0])
+    if count == 1:
+        return tokens
+    shape = (len(examples), count, tokens.ids.shape[1])
+    segment = None if tokens.segment is None else tokens.segment.reshape(shape)
+    there = np.ones(shape[:2], bool)
+    return Tokens(tokens.ids.reshape(shape), tokens.mask.reshape(shape), segment=segment, sequences=there)
+
+
 class ExampleList(NamedTuple):
     """The numbers of the examples that are used, and the lengths of their sequences."""
 
@@ -98,6 +120,9 @@ class SentencePairBatches(PlannedBatches):
         split = self.split
         if not isinstance(split, ExampleSplit) or split.target is None:
             raise FirthError("no labels to train on", where="data", do="give labelled texts: a file or a data set")
+        if self.config.pair_encoding == "siamese" and split.texts_per_example < 2:
+            what = "single texts, and the network compares two"
+            raise FirthError(what, where="batching.pair_encoding", do="give pairs, or set it to cross")
         # [END] of each text counts as the special token after it
         sizes = np.diff(split.starts).reshape(-1, split.texts_per_example).sum(1) + 1
         return ExampleList(np.arange(len(split)), np.minimum(sizes, self.config.length))
@@ -112,8 +137,11 @@ class SentencePairBatches(PlannedBatches):
 
     def _collate(self, rows: list[list[int]], at: Cursor) -> Batch:
         numbers = [number for (number,) in rows]
-        sequences = [build_input_sequence(self.split.texts(number), self.config, self.special) for number in numbers]
-        text = pad_sequences(sequences, self.special, segments=self.split.texts_per_example > 1)
+        examples = [
+            [build_input_sequence(texts, self.config, self.special) for texts in sequences_of(example, self.config)]
+            for example in map(self.split.texts, numbers)
+        ]
+        text = pad_examples(examples, self.special, segments=self.split.texts_per_example > 1)
         return Batch({"text": text}, {LABEL: select_targets(self.split.target, numbers)}, at)
 
 

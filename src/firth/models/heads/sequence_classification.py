@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 
 import torch
 from torch import Tensor, nn
@@ -18,6 +18,21 @@ from firth.types import LABEL, Encoded, Target, Term
 INIT_STD = 0.02  # standard deviation of the initial weights
 
 
+def difference(vectors: Tensor) -> Tensor:
+    """u, v (batch, 2, width) -> u, v and |u - v| side by side (batch, 3 × width)."""
+    u, v = vectors.unbind(1)
+    return torch.cat([u, v, (u - v).abs()], -1)
+
+
+def total(vectors: Tensor) -> Tensor:
+    """The sum of the vectors (batch, sequences, width) -> (batch, width)."""
+    return vectors.sum(1)
+
+
+Combination = tuple[Callable[[Tensor], Tensor] | None, int]  # and how much wider its vectors are
+COMBINATIONS: dict[str, Combination] = {"none": (None, 1), "difference": (difference, 3), "sum": (total, 1)}
+
+
 class ClassificationHead(TaskHead):
     """An output for each label, from the pooled state through a pooler layer (Devlin et al. 2019) or directly
     (GPT-1)."""
@@ -29,7 +44,8 @@ class ClassificationHead(TaskHead):
             config.dropout,
             ACTIVATIONS[config.activation],
         )
-        pooled = self.pooling.width
+        self.combine, wider = COMBINATIONS[config.combine]
+        pooled = self.pooling.width * wider
         self.max_norm = config.max_norm
         self.problem = PROBLEM_TYPES[config.problem_type](config)
         self.metric = self.problem.metric
@@ -44,6 +60,9 @@ class ClassificationHead(TaskHead):
     def forward(self, encoded: Encoded) -> Tensor:
         """Hidden states (batch, time, width) -> logits (batch, labels)."""
         pooled = self.pooling(encoded.states, encoded.mask, encoded.directions)
+        if self.combine is not None and encoded.sequences is not None:
+            there = encoded.sequences[..., None].to(pooled.dtype)
+            pooled = self.combine(pooled.view(*encoded.sequences.shape, -1) * there)
         pooled = pooled if self.pooler is None else self.activation(self.pooler(pooled))
         pooled = F.dropout(pooled, self.dropout, self.training)
         if self.max_norm:
