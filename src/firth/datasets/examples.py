@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 from firth.datasets import numbered_lines
-from firth.datasets.records import Image, Labelled, Pair
+from firth.datasets.records import Image, Labelled, Pair, Question
 
 
 class TaggedSentence(NamedTuple):
@@ -22,7 +22,7 @@ class TaggedSentence(NamedTuple):
         return numbered_lines.at(self.where, self.lines[word] if self.lines else 0)
 
 
-Example = Labelled | Pair | Image | TaggedSentence
+Example = Labelled | Pair | Image | TaggedSentence | Question
 
 
 def texts_of(example: Example) -> tuple[str, ...]:
@@ -31,14 +31,16 @@ def texts_of(example: Example) -> tuple[str, ...]:
         return ()
     if isinstance(example, TaggedSentence):
         return (" ".join(example.words),)
+    if isinstance(example, Question):
+        return example.text, example.context
     return (example.left, example.right) if isinstance(example, Pair) else (example.text,)
 
 
 def labels_of(example: Example) -> tuple[str, ...]:
-    """The labels of an example; those of words are not counted."""
+    """The labels of an example; those of words, and answers, are not counted."""
     if isinstance(example, Labelled):
         return example.labels
-    if isinstance(example, TaggedSentence):
+    if isinstance(example, TaggedSentence | Question):
         return ()
     return () if example.label is None else (example.label,)
 

@@ -16,6 +16,7 @@ from firth.datasets import labelled_dataset
 from firth.datasets.image_dataset import read_images
 from firth.datasets.label_ids import balanced, encode_labels, example_targets, label_names
 from firth.datasets.oov_characters import OovCharacters, find_oov_characters
+from firth.datasets.question_dataset import read_questions
 from firth.datasets.records import Pair
 from firth.datasets.seq2seq_dataset import read_pairs
 from firth.datasets.text_dataset import Part, make_tokenizer, read_text, report
@@ -184,6 +185,7 @@ READERS = {
     schema.Text: read_plain,
     schema.TaskExamples: read_examples,
     schema.TextToText: read_seq2seq,
+    schema.Questions: read_questions,
     schema.LabelledImages: read_images,
 }
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
+from typing import Any
 
 import torch
 
@@ -21,6 +22,7 @@ from firth.families.pretrained_embeddings import load_pretrained_vectors
 from firth.families.validation import Validation
 from firth.models.build import System, build
 from firth.nn.linear import quantize_weights
+from firth.pipelines.answer_questions import QuestionAnswerer
 from firth.pipelines.causal_lm import make_causal_lm
 from firth.pipelines.denoise import DenoisingModel
 from firth.pipelines.detect_replaced import ReplacedTokenDetector
@@ -46,6 +48,18 @@ from firth.training.parameter_groups import count_trained, freeze
 from firth.training.planner import Plan, StepTiming, make_plan, measure_timing, resolve
 from firth.types import Cursor, Sizes, derive_seed
 
+# That of a labelled task, by its head.
+TASK_MODELS: dict[type, Callable[..., Any]] = {
+    schema.ClassificationHead: make_classifier,
+    schema.SpanHead: QuestionAnswerer,
+}
+
+
+def make_task_model(run: Run, tokenizer: Tokenizer | None, system: System) -> Any:
+    """The pipeline of a network that was trained on a labelled task."""
+    return TASK_MODELS[type(run.record.config.head)](run, tokenizer, system)
+
+
 Model = LanguageModel | MaskedLMModel | BaseClassifier | SentenceEncoder
 # The pipeline of a trained network, by its objective.
 MODELS = {
@@ -57,7 +71,7 @@ MODELS = {
     schema.Seq2Seq: TranslationModel,
     schema.Denoising: DenoisingModel,
     schema.PermutationLM: PermutationLMModel,
-    schema.Supervised: make_classifier,
+    schema.Supervised: make_task_model,
     schema.Contrastive: SentenceEncoder,
 }
 

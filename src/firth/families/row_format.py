@@ -14,11 +14,11 @@ def adapt_batching(config: schema.Neural, backbone: schema.Backbone) -> schema.N
     """A preset on whole texts for a pre-trained network: sequences within its number of positions; with causal
     attention [CLS] comes last and pooling takes the last token."""
     batching, head = config.batching, config.head
-    if not isinstance(batching, (schema.SentencePairs, schema.TwoTowers)):
+    if not isinstance(batching, (schema.SentencePairs, schema.TwoTowers, schema.QuestionContext)):
         return config
     if isinstance(backbone, schema.Transformer) and isinstance(backbone.positions, FIXED_POSITIONS):
         batching = replace(batching, length=min(batching.length, backbone.context))
     if is_causal(backbone):
         batching = replace(batching, layout="cls-last")
-        head = replace(head, pooling="last" if head.pooling == "first" else head.pooling)
+        head = replace(head, pooling="last") if head.pooling == "first" else head
     return replace(config, batching=batching, head=head)

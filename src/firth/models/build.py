@@ -22,6 +22,7 @@ from firth.models.heads.lm_head import CopyDistribution, LMHead
 from firth.models.heads.pointer_generator import PointerGeneratorHead
 from firth.models.heads.sentence_embedding import PoolingHead
 from firth.models.heads.sequence_classification import ClassificationHead
+from firth.models.heads.span import SpanHead
 from firth.models.heads.tagging import TaggingHead
 from firth.models.inputs.image_patches import PatchEmbedding
 from firth.models.inputs.token_embedding import TokenEmbedding
@@ -54,6 +55,7 @@ HEADS = {
     schema.DiscriminatorHead: DiscriminatorHead,
     schema.ClassificationHead: ClassificationHead,
     schema.TaggingHead: TaggingHead,
+    schema.SpanHead: SpanHead,
     schema.PoolingHead: PoolingHead,
 }
 OBJECTIVES: dict[type[schema.Objective], type[Objective]] = {
@@ -82,7 +84,7 @@ class System(nn.Module):
         | ConvolutionalBackbone
         | NoLayers
     )
-    head: LMHead | PointerGeneratorHead | DiscriminatorHead | ClassificationHead | TaggingHead | PoolingHead
+    head: LMHead | PointerGeneratorHead | DiscriminatorHead | ClassificationHead | TaggingHead | SpanHead | PoolingHead
     objective: Objective
 
     def __init__(self, config: schema.Neural, sizes: Sizes) -> None:

@@ -253,6 +253,13 @@ PRESETS: dict[str, Preset] = {
         LABELLED,
         "Radford et al. 2018",
     ),
+    "bert-qa": Preset(
+        "BERT for extractive question answering (SQuAD 1.1 and 2.0): start and end of the answer in a context",
+        fine_tuned.BERT_QA_SIZES,
+        "questions with contexts",
+        "Devlin et al. 2019; Rajpurkar et al. 2018",
+        "mini",
+    ),
     "siamese-classifier": Preset(
         "classifier of text pairs by a siamese network (bi-encoder): softmax over u, v and |u - v| (Sentence-BERT)",
         fine_tuned.SIAMESE_SIZES,
@@ -343,6 +350,12 @@ SYNONYMS: Mapping[str, str] = {
     "item2vec": "items",
     "image-classifier": "vit",
     "text-classifier": "classifier",
+    "squad": "bert-qa",
+    "qa": "bert-qa",
+    "question-answering": "bert-qa",
+    "sbert-classifier": "siamese-classifier",
+    "dan": "averaged-vectors",
+    "kim-cnn": "text-cnn",
     "giza": "ibm-2",
 }
 

@@ -9,8 +9,11 @@ from firth.config.schema import (
     Neural,
     Optimizer,
     PoolingHead,
+    QuestionContext,
+    Questions,
     Schedule,
     SentencePairs,
+    SpanHead,
     Supervised,
     TaskExamples,
     Text,
@@ -80,6 +83,27 @@ SIAMESE_SIZES = {
         head=replace(config.head, pooling="mean", combine="difference", pooler=False),
     )
     for size, config in BERT_CLASSIFIER_SIZES.items()
+}
+
+
+def _question_answering(base: Neural, length: int, stride: int, train: Train) -> Neural:
+    """Extractive question answering: start and end of the answer, or [CLS] where there is none."""
+    return replace(
+        base,
+        data=Questions(),
+        batching=QuestionContext(batch_size=16, length=length, stride=stride),
+        backbone=replace(base.backbone, dropout=0.1, attention=replace(base.backbone.attention, dropout=0.1)),
+        head=SpanHead(dropout=0.1),
+        objective=Supervised(),
+        train=train,
+    )
+
+
+BERT_QA_SIZES = {
+    "tiny": _question_answering(BERT_TINY, 96, 48, _trained(2e-3, "120s", 30)),
+    "mini": _question_answering(BERT_MINI, 384, 128, _trained(3e-4, "5 epochs", 100)),
+    "base": _question_answering(BERT_BASE, 384, 128, _trained(3e-5, "2 epochs", 100)),
+    "large": _question_answering(BERT_LARGE, 384, 128, _trained(3e-5, "2 epochs", 100)),
 }
 
 

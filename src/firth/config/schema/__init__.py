@@ -20,6 +20,7 @@ from firth.config.schema.batching import (
     ImageRows,
     Layout,
     Packed,
+    QuestionContext,
     RowLayout,
     SegmentPairs,
     SentencePairs,
@@ -45,6 +46,7 @@ from firth.config.schema.data import (
     LabelledExamples,
     LabelledImages,
     NoTokenizer,
+    Questions,
     TaggedWords,
     TaskExamples,
     Text,
@@ -58,6 +60,7 @@ from firth.config.schema.heads import (
     LMHead,
     PointerGeneratorHead,
     PoolingHead,
+    SpanHead,
     TaggingHead,
 )
 from firth.config.schema.inputs import Input, Inputs, PatchInput, TokenInput

@@ -95,6 +95,19 @@ class SentencePairs(RowLayout):
 
 
 @dataclass(frozen=True)
+class QuestionContext(RowLayout):
+    """A question and a window of its context per row; a long context gives several overlapping windows."""
+
+    kind: ClassVar[str] = "question-context"
+    targets: ClassVar[str] = "spans"
+    batch_size: int = bounded(16, least=1)  # rows of a batch
+    length: int = bounded(384, least=16)  # tokens of a row at most
+    stride: int = bounded(128, least=1)  # tokens from the start of one window of a long context to that of the next
+    question_length: int = bounded(64, least=1)  # tokens of a question at most
+    layout: Layout = "cls-first"
+
+
+@dataclass(frozen=True)
 class TwoTowers(RowLayout):
     """The two texts of a pair in separate rows, left and right; a line of plain text is paired with itself."""
 
@@ -130,5 +143,14 @@ class ImageRows(RowLayout):
 
 
 Batching = (
-    Contiguous | Bucketed | Packed | Windows | SegmentPairs | SentencePairs | TwoTowers | SourceTarget | ImageRows
+    Contiguous
+    | Bucketed
+    | Packed
+    | Windows
+    | SegmentPairs
+    | SentencePairs
+    | QuestionContext
+    | TwoTowers
+    | SourceTarget
+    | ImageRows
 )

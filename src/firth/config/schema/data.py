@@ -109,6 +109,15 @@ class TextToText(TaskExamples):
 
 
 @dataclass(frozen=True)
+class Questions(LabelledExamples):
+    """Questions about contexts, whose answers are spans of them."""
+
+    kind: ClassVar[str] = "questions"
+    tasks: ClassVar[tuple[str, ...]] = ("question-answering",)
+    text: tuple[str, ...] = ("world",)  # files of SQuAD's format, or sets that `firth data` lists
+
+
+@dataclass(frozen=True)
 class LabelledImages(LabelledExamples):
     """Labelled images."""
 

@@ -99,6 +99,15 @@ class TaggingHead(OtherHead):
 
 
 @dataclass(frozen=True)
+class SpanHead(OtherHead):
+    """Extractive question answering: the first and the last token of the answer (Devlin et al. 2019)."""
+
+    kind: ClassVar[str] = "span"
+    predicts: ClassVar[str] = "spans"
+    dropout: float = bounded(0.0, least=0.0, most=0.95)  # dropout of the hidden states
+
+
+@dataclass(frozen=True)
 class PoolingHead(OtherHead):
     """Sentence embedding: one vector for the whole text."""
 
@@ -108,4 +117,4 @@ class PoolingHead(OtherHead):
     normalize: bool = True  # embeddings of length 1 (sentence-transformers: Normalize)
 
 
-Head = LMHead | PointerGeneratorHead | DiscriminatorHead | ClassificationHead | TaggingHead | PoolingHead
+Head = LMHead | PointerGeneratorHead | DiscriminatorHead | ClassificationHead | TaggingHead | SpanHead | PoolingHead

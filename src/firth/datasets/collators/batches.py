@@ -25,6 +25,7 @@ from firth.datasets.collators.corruption.prefix import PrefixSplit, context_as_p
 from firth.datasets.collators.corruption.teacher_forcing import TeacherForcing
 from firth.datasets.collators.image_batches import ImageBatches
 from firth.datasets.collators.packing import BucketedBatches, PackedBatches
+from firth.datasets.collators.question_context import QuestionContextBatches
 from firth.datasets.collators.segment_pairs import SegmentPairBatches
 from firth.datasets.collators.sentence_pairs import SentencePairBatches, TwoTowerBatches
 from firth.datasets.collators.source_target import SourceTargetBatches
@@ -40,6 +41,7 @@ _KINDS = {
     schema.Windows: WindowBatches,
     schema.SegmentPairs: SegmentPairBatches,
     schema.SentencePairs: SentencePairBatches,
+    schema.QuestionContext: QuestionContextBatches,
     schema.TwoTowers: TwoTowerBatches,
     schema.SourceTarget: SourceTargetBatches,
     schema.ImageRows: ImageBatches,
