@@ -24,8 +24,10 @@ from firth.config.schema.batching import (
     SegmentPairs,
     SentencePairs,
     SourceTarget,
+    SubwordRows,
     TwoTowers,
     Windows,
+    WordRows,
 )
 from firth.config.schema.count_models import (
     Aligner,
@@ -100,6 +102,14 @@ from firth.config.schema.transformer import (
     T5Positions,
     Transformer,
     WindowAttention,
+)
+from firth.config.schema.word_inputs import (
+    CasingEmbedding,
+    CharacterBiLSTM,
+    CharacterCNN,
+    NoPart,
+    WordInput,
+    WordVectors,
 )
 
 # the union of all families' configurations, told apart by `kind`
