@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field, fields, replace
+from dataclasses import dataclass, field, fields, is_dataclass, replace
 from typing import TYPE_CHECKING, Any, Generic, NamedTuple, Protocol, Union
 
 if TYPE_CHECKING:
@@ -36,9 +36,11 @@ class Cursor:
 
 
 def _map_arrays(value: Any, function: Callable[[Any], Any]) -> Any:
-    """The same frozen dataclass with `function` applied to each of its arrays."""
-    arrays = {f.name: getattr(value, f.name) for f in fields(value)}
-    return replace(value, **{k: function(v) for k, v in arrays.items() if hasattr(v, "shape")})
+    """The same frozen dataclass with `function` applied to each of its arrays, and to those of streams in it."""
+    if is_dataclass(value):
+        mapped: Any = value
+        return replace(mapped, **{f.name: _map_arrays(getattr(value, f.name), function) for f in fields(value)})
+    return function(value) if hasattr(value, "shape") else value
 
 
 @dataclass(frozen=True)
@@ -86,8 +88,9 @@ class Words(Generic[Array]):
     # (batch, words, bytes): the bytes of every word, as `tokenizers/characters.py` codes them; as many as the longest
     characters: Array | None = None
     shape: Array | None = None  # casing class
-    # words of the batch that are spelled alike have one number, so that a network computes the characters of each once
+    # words that are spelled alike have one number, so that a network computes the characters of each once; padding: -1
     spelling: Array | None = None
+    subwords: Tokens[Array] | None = None  # of the same sentences, for an input that reads them
 
     @property
     def batch_size(self) -> int:

@@ -53,8 +53,16 @@ SECTIONS: Mapping[str, Mapping[str, ShortName]] = {
     "Tokenizer": {
         "tokenizer": _short("Kind of tokenizer.", "tokenizer.model"),
         "vocab-size": _short("Vocabulary size, special tokens included.", "tokenizer.vocabulary_size"),
-        "lowercase": _short("Lowercase the text; turkish: I becomes ı, and İ becomes i.", "tokenizer.lowercase"),
-        "min-count": _short("Words or characters that are rarer are out of vocabulary.", "tokenizer.min_count"),
+        "lowercase": _short(
+            "Lowercase the text; turkish: I becomes ı, and İ becomes i.",
+            "inputs.words.vectors.lowercase",
+            "tokenizer.lowercase",
+        ),
+        "min-count": _short(
+            "Words or characters that are rarer are out of vocabulary.",
+            "inputs.words.vectors.min_count",
+            "tokenizer.min_count",
+        ),
     },
     "Model": {
         "width": _stack("Hidden size; of word vectors, their dimension.", "width", "method.width"),
@@ -74,6 +82,7 @@ SECTIONS: Mapping[str, Mapping[str, ShortName]] = {
         "teacher": _short("The masked language model to distil: a run folder.", "objective.teacher", metavar="RUN"),
         "pretrained-vectors": _short(
             "Word vectors that initialise the embeddings: a file or a run.",
+            "inputs.words.pretrained_vectors",
             "inputs.text.pretrained_vectors",
             metavar="FILE|RUN",
         ),

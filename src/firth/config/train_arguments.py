@@ -95,7 +95,7 @@ class TrainArguments(TypedDict, total=False):
     layer_decay: float
     """Layer-wise learning-rate decay: each layer's, as a fraction of that of the layer above it."""
     freeze: str | Sequence[str]
-    """Parts that are not trained: input, backbone, head. input,backbone: linear probing."""
+    """Parts that are not trained: inputs, backbone, head. inputs,backbone: linear probing."""
     patience: int
     """Early stopping: evaluations in a row without improvement; 0: never."""
     precision: Literal["float32", "bf16"]

@@ -21,6 +21,7 @@ from firth.datasets.records import Pair
 from firth.datasets.seq2seq_dataset import read_pairs
 from firth.datasets.text_dataset import Part, make_tokenizer, read_text, report
 from firth.datasets.token_cache import Split, tokenise_split
+from firth.datasets.word_dataset import read_words
 from firth.runs.progress import Progress
 from firth.tokenizers.tokenizer import Tokenizer
 from firth.types import Target
@@ -187,6 +188,7 @@ READERS = {
     schema.TextToText: read_seq2seq,
     schema.Questions: read_questions,
     schema.LabelledImages: read_images,
+    schema.TaggedWords: read_words,
 }
 
 

@@ -18,7 +18,7 @@ from firth.errors import FirthError
 from firth.families.distillation import attach_teacher, initialise_student, teacher_metadata, teacher_tokenizers
 from firth.families.initialisation import initial_tokenizers, initialise_weights
 from firth.families.pass_training import require_trained
-from firth.families.pretrained_embeddings import load_pretrained_vectors
+from firth.families.pretrained_embeddings import load_pretrained_vectors, with_known_words
 from firth.families.validation import Validation
 from firth.models.build import System, build
 from firth.nn.linear import quantize_weights
@@ -230,6 +230,7 @@ def _prepare(
     """The data and the network; a run that exists has its tokenizers, and says nothing."""
     known, progress = (run.tokenizers(), Quiet()) if run else (_known_tokenizers(request), request.progress)
     tokenizers, splits = read_training_data(config, known, request.cache, progress)
+    tokenizers, splits = with_known_words(config, known, tokenizers, splits)
     if "valid" not in splits:
         raise FirthError("no validation text", do="set data.valid_fraction above 0, or give --valid")
     if config.batching.length_curriculum:

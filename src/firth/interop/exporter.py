@@ -11,7 +11,6 @@ from typing import Any
 from torch import Tensor
 
 from firth.config import schema
-from firth.datasets.collators.sentence_pairs import special_tokens_around
 from firth.errors import FirthError, unknown
 from firth.interop import hf_folder
 from firth.interop.config_fields import Fields
@@ -29,6 +28,7 @@ from firth.interop.model_family import (
 )
 from firth.interop.tables import MODEL_FAMILIES
 from firth.interop.tensor_steps import Conversions, tensors_to_hf
+from firth.tokenizers.special_tokens import special_tokens_around
 from firth.tokenizers.tokenizer import Tokenizer
 
 # the roles of our special tokens, as transformers names them

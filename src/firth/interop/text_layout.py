@@ -7,8 +7,8 @@ from collections.abc import Mapping, Sequence
 from typing import Any, get_args
 
 from firth.config import schema
-from firth.datasets.collators.sentence_pairs import special_tokens_around
 from firth.errors import FirthError
+from firth.tokenizers.special_tokens import special_tokens_around
 from firth.tokenizers.tokenizer import Tokenizer
 
 _NAMED = {"BertProcessing": "cls-first", "RobertaProcessing": "double-sep"}

@@ -26,6 +26,7 @@ from firth.models.heads.span import SpanHead
 from firth.models.heads.tagging import TaggingHead
 from firth.models.inputs.image_patches import PatchEmbedding
 from firth.models.inputs.token_embedding import TokenEmbedding
+from firth.models.inputs.word_embedding import WordEmbedding
 from firth.objectives.causal_lm import CausalLMObjective
 from firth.objectives.companion import Companion
 from firth.objectives.contrastive import ContrastiveObjective
@@ -39,8 +40,12 @@ from firth.objectives.seq2seq import Seq2SeqObjective
 from firth.objectives.supervised import SupervisedObjective
 from firth.types import Batch, Encoded, Sizes, State, Term, Tokens, derive_seed, expect
 
-InputModule = TokenEmbedding | PatchEmbedding
-INPUTS = {schema.TokenInput: TokenEmbedding, schema.PatchInput: PatchEmbedding}
+InputModule = TokenEmbedding | PatchEmbedding | WordEmbedding
+INPUTS = {
+    schema.TokenInput: TokenEmbedding,
+    schema.PatchInput: PatchEmbedding,
+    schema.WordInput: WordEmbedding,
+}
 BACKBONES = {
     schema.Recurrent: RecurrentBackbone,
     schema.Window: WindowBackbone,

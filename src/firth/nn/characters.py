@@ -1,11 +1,16 @@
-"""Character-level encoder and decoder of out-of-vocabulary words (hybrid models; Luong and Manning 2016)."""
+"""Character-level encoders of words (CNN, bidirectional LSTM), and the encoder and decoder of out-of-vocabulary words
+of hybrid models (Luong and Manning 2016). Characters are bytes, as `tokenizers/characters.py` codes them."""
 
 from __future__ import annotations
+
+import math
+from collections.abc import Callable
 
 import torch
 from torch import Tensor, nn
 from torch.nn import functional as F
 
+from firth.config import schema
 from firth.config.schema import Recurrent
 from firth.nn.recurrent import RecurrentLayers
 from firth.tokenizers.characters import END, MAX_WORD_BYTES, PAD, VOCAB_SIZE
@@ -29,6 +34,64 @@ class CharacterEncoder(nn.Module):
         _, live = self.layers(vectors, self.layers.start(len(characters), characters.device), lengths)
         words: Tensor = self.out(live["hidden"][:, -1])
         return words
+
+
+class CharacterCNN(nn.Module):
+    """A word embedding from the word's characters: the maximum of each filter over all windows (Ma and Hovy 2016)."""
+
+    def __init__(self, config: schema.CharacterCNN):
+        super().__init__()
+        self.dropout, self.embedding = config.dropout, _scaled_embedding(config.embedding)
+        self.filters = nn.ModuleList(
+            nn.Conv1d(config.embedding, config.filters, width, padding=width - 1) for width in config.filter_widths
+        )
+
+    def forward(self, characters: Tensor) -> Tensor:
+        """characters (words, characters) -> word vectors (words, filters)."""
+        real = characters != PAD
+        vectors = F.embedding(characters, self.embedding) * real[..., None]
+        vectors = F.dropout(vectors, self.dropout, self.training).transpose(1, 2)  # (words, width, characters)
+        lengths = real.sum(1)
+        maps = [layer(vectors) for layer in self.filters]  # (words, filters, characters + filter width - 1)
+        extra = vectors.shape[2] - lengths
+        return torch.cat([_highest(each, each.shape[2] - extra) for each in maps], 1).tanh()
+
+
+def _highest(maps: Tensor, windows: Tensor) -> Tensor:
+    """Feature maps (words, filters, windows) -> (words, filters): the maximum over each word's own windows, so that
+    padding changes nothing."""
+    outside = torch.arange(maps.shape[2], device=maps.device) >= windows[:, None]
+    return maps.masked_fill(outside[:, None], -torch.inf).amax(2)
+
+
+class CharacterBiLSTM(nn.Module):
+    """A word embedding from the word's characters: an LSTM's last state in each direction (Lample et al. 2016)."""
+
+    def __init__(self, config: schema.CharacterBiLSTM):
+        super().__init__()
+        self.dropout, self.embedding = config.dropout, _scaled_embedding(config.embedding)
+        layers = Recurrent(cell="lstm", width=config.states, depth=1, bidirectional="concatenate")
+        self.layers = RecurrentLayers(layers, config.embedding)
+
+    def forward(self, characters: Tensor) -> Tensor:
+        """characters (words, characters) -> word vectors (words, 2 × states)."""
+        vectors = F.dropout(F.embedding(characters, self.embedding), self.dropout, self.training)
+        start = self.layers.start(len(characters), characters.device)
+        _, live = self.layers(vectors, start, (characters != PAD).sum(1))
+        words: Tensor = live["hidden"].flatten(1)
+        return words
+
+
+def _scaled_embedding(width: int) -> nn.Parameter:
+    """Byte embeddings, initialised uniformly in ±√(3/width) (Ma and Hovy 2016)."""
+    limit = math.sqrt(3 / width)
+    return nn.Parameter(torch.empty(VOCAB_SIZE, width).uniform_(-limit, limit))
+
+
+CHARACTER_ENCODERS: dict[type, Callable[..., nn.Module]] = {
+    schema.CharacterCNN: CharacterCNN,
+    schema.CharacterBiLSTM: CharacterBiLSTM,
+}
 
 
 class CharacterDecoder(nn.Module):

@@ -38,7 +38,8 @@ class Data(TypedDict, total=False):
     byte_counts: Required[list[Natural]]
     steps: Natural
     training: str
-    labels: list[str]
+    labels: list[str] | dict[str, list[str]]  # for each target, if there are several
+    schemes: dict[str, str]  # of layers of tags: the tagging scheme
     parts: Natural
     origin: Origin
     phrases: list[list[list[str]]]

@@ -8,7 +8,10 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass, fields
-from typing import Any
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from firth.config.schema import Layout
 
 SENTINEL = re.compile(r"<extra_id_(\d+)>")  # T5's sentinel tokens; foreign files list theirs as special tokens
 SPECIAL_TOKENS = ("[PAD]", "[UNK]", "[START]", "[END]", "[MASK]", "[CLS]", "[SEP]")  # the first ids, in this order
@@ -41,6 +44,15 @@ class SpecialTokens:
     def ids(self) -> frozenset[int]:
         """The ids of all special tokens that exist."""
         return frozenset(i for f in fields(self) if (i := getattr(self, f.name)) is not None)
+
+
+def special_tokens_around(layout: Layout, special: SpecialTokens) -> tuple[list[int], list[int], list[int]]:
+    """The special tokens before the first text, between two texts, and at the end."""
+    if layout == "plain":
+        return [], [], []
+    if layout == "cls-last":
+        return [special.start], [special.sep], [special.cls]
+    return [special.cls], [special.sep] * (2 if layout == "double-sep" else 1), [special.sep]
 
 
 # The names of each role, ours first: the first one in the vocabulary wins.

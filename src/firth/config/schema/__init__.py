@@ -25,8 +25,10 @@ from firth.config.schema.batching import (
     SegmentPairs,
     SentencePairs,
     SourceTarget,
+    SubwordRows,
     TwoTowers,
     Windows,
+    WordRows,
 )
 from firth.config.schema.count_models import (
     Aligner,
@@ -103,6 +105,14 @@ from firth.config.schema.transformer import (
     T5Positions,
     Transformer,
     WindowAttention,
+)
+from firth.config.schema.word_inputs import (
+    CasingEmbedding,
+    CharacterBiLSTM,
+    CharacterCNN,
+    NoPart,
+    WordInput,
+    WordVectors,
 )
 
 # the union of all families' configurations, told apart by `kind`

@@ -132,6 +132,31 @@ class SourceTarget(RowLayout):
 
 
 @dataclass(frozen=True)
+class WordRows(RowLayout):
+    """Sentences as words, one per row, bucketed by length; predictions are for words."""
+
+    kind: ClassVar[str] = "words"
+    streams: ClassVar[Mapping[str, str]] = MappingProxyType({"words": "words"})
+    targets: ClassVar[str] = "tags"
+    tokens_per_batch: int = bounded(1024, least=1)  # words (or subwords, if there are any) at most, padding counted
+    batch_size: int = bounded(0, least=0)  # rows of a batch at most; 0: as many as fit
+    length: int = bounded(256, least=8)  # words of a row at most; longer sentences are cut between words
+
+
+@dataclass(frozen=True)
+class SubwordRows(WordRows):
+    """Sentences as the subword tokens of their words, one per row, bucketed by length; predictions are for words."""
+
+    kind: ClassVar[str] = "subwords"
+    streams: ClassVar[Mapping[str, str]] = MappingProxyType({"text": "tokens"})
+    # tokens of a row at most, special tokens included; longer sentences are cut between words
+    length: int = bounded(256, least=8)
+    # special tokens around a sentence. cls-first, double-sep: [CLS] words [SEP] (BERT); cls-last: [START] words [CLS];
+    # plain: none (GPT-2)
+    layout: Layout = "cls-first"
+
+
+@dataclass(frozen=True)
 class ImageRows(RowLayout):
     """One labelled image per row."""
 
@@ -152,5 +177,7 @@ Batching = (
     | QuestionContext
     | TwoTowers
     | SourceTarget
+    | WordRows
+    | SubwordRows
     | ImageRows
 )

@@ -134,6 +134,7 @@ class TaggedWords(LabelledExamples):
     # tagging (parts of speech), chunking or ner: which layer of tags is predicted if none is named
     tasks: tuple[str, ...] = ("tagging",)  # type: ignore[misc] # a field here, a constant above
     text: tuple[str, ...] = ("world",)  # files in columns or CoNLL-U, sets that `firth data` lists, or world
+    columns: tuple[str, ...] = ()  # numbers of a file's columns: word=1,pos=2,entity=4; empty: the usual order
     layers: tuple[str, ...] = ()  # layers of tags to predict: upos, xpos, feats, entity, …; empty: that of the task
     # the tagging scheme of spans to train with; the spans themselves stay the same. keep: that of the files
     scheme: Literal["keep", "iob2", "bioes"] = "keep"

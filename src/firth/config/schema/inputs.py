@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 from typing import ClassVar
 
 from firth.config.core import bounded
+from firth.config.schema.word_inputs import WordInput
 from firth.config.streams import Streams
 
 
@@ -53,5 +54,5 @@ class PatchInput:
         return 1 + (self.image_size // self.patch_size) ** 2
 
 
-Input = TokenInput | PatchInput
+Input = TokenInput | PatchInput | WordInput
 Inputs = Streams[Input]  # stream -> input

@@ -9,7 +9,16 @@ from typing import ClassVar, Literal, get_args
 from firth.config.core import bounded, several
 from firth.config.schema.backbones import Backbone, Recurrent
 from firth.config.schema.batching import Batching, Contiguous
-from firth.config.schema.data import LabelledImages, NoTokenizer, Questions, TaskExamples, Text, TextToText, Tokenizer
+from firth.config.schema.data import (
+    LabelledImages,
+    NoTokenizer,
+    Questions,
+    TaggedWords,
+    TaskExamples,
+    Text,
+    TextToText,
+    Tokenizer,
+)
 from firth.config.schema.heads import Head, LMHead
 from firth.config.schema.inputs import Input, Inputs, TokenInput
 from firth.config.schema.objectives import CausalLM, Objective
@@ -84,7 +93,7 @@ class Neural:
     """A neural model: data, tokenizer, batching, inputs, backbone, head, objective, and how it is trained."""
 
     kind: ClassVar[str] = "neural"
-    data: Text | TaskExamples | TextToText | Questions | LabelledImages = field(default_factory=Text)
+    data: Text | TaskExamples | TextToText | Questions | TaggedWords | LabelledImages = field(default_factory=Text)
     tokenizer: Tokenizer | NoTokenizer = field(default_factory=Tokenizer)
     batching: Batching = field(default_factory=Contiguous)
     # by stream; a stream without an input of its own, as `source` and `target` with a shared vocabulary, has `text`'s

@@ -29,6 +29,7 @@ from firth.datasets.collators.question_context import QuestionContextBatches
 from firth.datasets.collators.segment_pairs import SegmentPairBatches
 from firth.datasets.collators.sentence_pairs import SentencePairBatches, TwoTowerBatches
 from firth.datasets.collators.source_target import SourceTargetBatches
+from firth.datasets.collators.word_rows import SubwordBatches, WordBatches
 from firth.datasets.token_cache import Split
 from firth.tokenizers.special_tokens import SpecialTokens
 from firth.tokenizers.tokenizer import Tokenizer
@@ -45,6 +46,8 @@ _KINDS = {
     schema.TwoTowers: TwoTowerBatches,
     schema.SourceTarget: SourceTargetBatches,
     schema.ImageRows: ImageBatches,
+    schema.WordRows: WordBatches,
+    schema.SubwordRows: SubwordBatches,
 }
 
 

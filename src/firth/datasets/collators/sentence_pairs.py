@@ -13,12 +13,12 @@ from typing import NamedTuple
 
 import numpy as np
 
-from firth.config.schema import Layout, SentencePairs, TwoTowers
+from firth.config.schema import SentencePairs, TwoTowers
 from firth.datasets.collators.collator import chunk_order, select_targets
 from firth.datasets.collators.packing import Chunks, PlannedBatches
 from firth.datasets.training_data import ExampleSplit
 from firth.errors import FirthError
-from firth.tokenizers.special_tokens import SpecialTokens
+from firth.tokenizers.special_tokens import SpecialTokens, special_tokens_around
 from firth.types import Batch, Cursor, Tokens, generator
 
 LABEL = "label"  # the target's name
@@ -51,15 +51,6 @@ def build_input_sequence(
     if not len(ids):  # an empty text without special tokens: padding stands for it
         return InputSequence(np.array([special.pad_id]), np.array([0]))
     return InputSequence(ids, np.array(segment))
-
-
-def special_tokens_around(layout: Layout, special: SpecialTokens) -> tuple[list[int], list[int], list[int]]:
-    """The special tokens before the first text, between two texts, and at the end."""
-    if layout == "plain":
-        return [], [], []
-    if layout == "cls-last":
-        return [special.start], [special.sep], [special.cls]
-    return [special.cls], [special.sep] * (2 if layout == "double-sep" else 1), [special.sep]
 
 
 def pad_sequences(sequences: Sequence[InputSequence], special: SpecialTokens, *, segments: bool = False) -> Tokens:

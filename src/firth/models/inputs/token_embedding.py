@@ -15,6 +15,8 @@ from firth.types import Stream, Tokens, expect
 class TokenEmbedding(nn.Module):
     """An embedding for each token. Its `weight` (vocabulary, width) may be tied to the output layer."""
 
+    width_setting = "width"  # of the embeddings, in the configuration
+
     def __init__(self, config: TokenInput, vocabulary: int, width: int):
         super().__init__()
         self.dropout = config.dropout
