@@ -32,6 +32,7 @@ from firth.pipelines.label_predictions import BaseClassifier
 from firth.pipelines.language_model import LanguageModel
 from firth.pipelines.permutation_lm import PermutationLMModel
 from firth.pipelines.regression import make_classifier
+from firth.pipelines.tag import NeuralTagger
 from firth.pipelines.translate import TranslationModel
 from firth.report.run_page import write_report
 from firth.runs import checkpoints
@@ -51,6 +52,7 @@ from firth.types import Cursor, Sizes, derive_seed
 # That of a labelled task, by its head.
 TASK_MODELS: dict[type, Callable[..., Any]] = {
     schema.ClassificationHead: make_classifier,
+    schema.TaggingHead: NeuralTagger,
     schema.SpanHead: QuestionAnswerer,
 }
 

@@ -142,7 +142,7 @@ class QuestionAnswerer(TrainedModel):
         scores, no_answer = _score(found, questions)
         scores = question_answering.apply_threshold(scores, no_answer, self.threshold)
         signed = signature({**self.signature_fields(), **parse_signature(scores.signature), **questions.signed_fields})
-        return Table([*(Score(each.name, each.score, signed) for each in scores.statistics()), *chosen])
+        return Table([*(replace(each.score(), signature=signed) for each in scores.statistics()), *chosen])
 
     def _choose_threshold(self) -> Score:
         valid = run_examples(self, "valid")

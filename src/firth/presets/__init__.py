@@ -23,6 +23,7 @@ from firth.presets import (
     ngram,
     recurrent,
     reformer,
+    tagging,
     text_classifiers,
     transformer,
     transformer_xl,
@@ -46,6 +47,7 @@ class Preset:
 
 
 TEXT, LONG, PAIRS, LABELLED = "plain text", "plain text, long documents", "parallel text", "labelled texts"
+TAGGED = "sentences with tagged words"
 
 PRESETS: dict[str, Preset] = {
     "ngram-lm": Preset(
@@ -300,6 +302,37 @@ PRESETS: dict[str, Preset] = {
         "texts or text pairs with scores",
         "Graves and Schmidhuber 2005",
     ),
+    "ner": Preset(
+        "named-entity tagger: words, character CNN and casing, bidirectional LSTM, conditional random field",
+        tagging.NER_SIZES,
+        TAGGED,
+        "firth's own; after Ma and Hovy 2016",
+    ),
+    "pos-tagger": Preset(
+        "part-of-speech tagger: words, character CNN and casing, bidirectional LSTM",
+        tagging.POS_SIZES,
+        TAGGED,
+        "firth's own; after Plank et al. 2016",
+    ),
+    "lstm-crf": Preset(
+        "LSTM-CRF: bidirectional LSTMs over characters and words, conditional random field",
+        tagging.LSTM_CRF_SIZES,
+        TAGGED,
+        "Lample et al. 2016",
+    ),
+    "bilstm-cnn-crf": Preset(
+        "BiLSTM-CNN-CRF: character CNN, bidirectional LSTM over words, conditional random field",
+        tagging.BILSTM_CNN_CRF_SIZES,
+        TAGGED,
+        "Ma and Hovy 2016",
+    ),
+    "bert-tagger": Preset(
+        "BERT token classifier: a softmax over the state of each word's first subword; --init-from takes a run",
+        tagging.BERT_TAGGER_SIZES,
+        TAGGED,
+        "Devlin et al. 2019",
+        "mini",
+    ),
     "sentence-encoder": Preset(
         "sentence encoder (two towers) with in-batch negatives",
         fine_tuned.SENTENCE_SIZES,
@@ -350,6 +383,10 @@ SYNONYMS: Mapping[str, str] = {
     "item2vec": "items",
     "image-classifier": "vit",
     "text-classifier": "classifier",
+    "pos": "pos-tagger",
+    "bilstm-crf": "bilstm-cnn-crf",
+    "crf": "lstm-crf",
+    "tagger": "pos-tagger",
     "squad": "bert-qa",
     "qa": "bert-qa",
     "question-answering": "bert-qa",

@@ -1,0 +1,324 @@
+"""Sequence tagging: tags for every word, the spans that they mark, and the exact probability of both."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+from itertools import pairwise
+from typing import Any, NamedTuple
+
+import numpy as np
+import torch
+
+from firth.arguments import as_list
+from firth.config.core import bounded
+from firth.datasets import labelled_dataset, tagged_sentences
+from firth.datasets.collators.batches import make_batches
+from firth.datasets.examples import TaggedSentence
+from firth.datasets.word_dataset import WordSplit, encode_sentences
+from firth.display import Table
+from firth.errors import FirthError, unknown
+from firth.generation.structured.linear_chain import LinearChain
+from firth.generation.structured.span_marginals import TagDistribution
+from firth.generation.structured.tag_constraints import TagConstraints, restrict
+from firth.metrics import tagging
+from firth.metrics.score import Score, parse_signature, signature
+from firth.models.build import System
+from firth.pipelines.label_predictions import checked_examples, run_examples
+from firth.runs.run_folder import Run
+from firth.runs.trained_model import TrainedModel, given_text, read_options
+from firth.tokenizers.tokenizer import Tokenizer
+from firth.training.loop import autocast
+
+REPORT_SENTENCES = 12
+Sentence = Sequence[str]  # its words
+
+
+class Span(NamedTuple):
+    """Words `start` up to, not including, `end`, their text, their label, and the probability that exactly they are a
+    span with this label."""
+
+    text: str
+    start: int
+    end: int
+    label: str
+    probability: float
+
+
+@dataclass(frozen=True)
+class TagOptions:
+    """The options of `firth run` for taggers."""
+
+    threshold: float = bounded(0.0, least=0.0, most=1.0)
+
+
+class BaseTagger(TrainedModel, ABC):
+    """A trained tagger: what each kind has to give is the scores of tags, and of neighbouring tags."""
+
+    config: Any
+
+    @property
+    def labels(self) -> Mapping[str, tuple[str, ...]]:
+        """The tags of each layer, from frequent to rare."""
+        return {layer: tuple(names) for layer, names in self.run.record.data["labels"].items()}
+
+    @property
+    def schemes(self) -> Mapping[str, str]:
+        """The scheme of each layer whose tags mark spans."""
+        return dict(self.run.record.data.get("schemes", {}))
+
+    @property
+    def layer(self) -> str:
+        """The first layer of tags, which is meant where none is named."""
+        return next(iter(self.labels))
+
+    @abstractmethod
+    def emissions(self, sentences: Sequence[Sentence]) -> list[Mapping[str, np.ndarray]]:
+        """The score of each tag at each word by layer, (words, tags), for each sentence."""
+
+    @abstractmethod
+    def chain(self, layer: str) -> LinearChain:
+        """The scores of neighbouring tags of a layer."""
+
+    # --- tags and their probabilities -------------------------------------------------------------------------
+
+    def tag(self, sentences: Any, layer: str = "", constraints: TagConstraints | None = None) -> Any:
+        """The most probable tags of a sentence, a list of words or a text whose words blanks separate; of a list of
+        sentences a list of these."""
+        return self._each(sentences, layer, constraints, lambda words, found: found.best_tags())
+
+    def predict_proba(self, sentences: Any, layer: str = "", constraints: TagConstraints | None = None) -> Any:
+        """The probability of every tag at every word (words, tags), in the order of `labels`."""
+        return self._each(sentences, layer, constraints, lambda words, found: found.marginals)
+
+    def spans(
+        self, sentences: Any, layer: str = "", threshold: float = 0.0, constraints: TagConstraints | None = None
+    ) -> Any:
+        """The spans of the most probable tagging with their probabilities; with a threshold all spans that have at
+        least this probability, wherever they are."""
+
+        def find(words: Sentence, found: TagDistribution) -> list[Span]:
+            spans = found.likely_spans(threshold) if threshold else found.best_spans()
+            return [
+                Span(" ".join(words[span.start : span.end]), span.start, span.end, span.label, probability)
+                for span, probability in spans
+            ]
+
+        return self._each(sentences, self._span_layer(layer), constraints, find)
+
+    def distributions(
+        self, sentences: Sequence[Sentence], layer: str = "", constraints: TagConstraints | None = None
+    ) -> list[TagDistribution]:
+        """The distribution over taggings of each sentence."""
+        layer = self._known(layer or self.layer)
+        tags, scores = self.labels[layer], self.chain(layer)
+        scores = scores if constraints is None else scores + constraints.chain(tags)
+        found = []
+        for words, emissions in zip(sentences, self.emissions(sentences), strict=True):
+            allowed = emissions[layer]
+            if constraints is not None:
+                allowed = restrict(allowed, constraints.allowed(words, tags))
+            found.append(TagDistribution(allowed, scores, tags))
+        return found
+
+    def _each(self, sentences: Any, layer: str, constraints: TagConstraints | None, find: Any) -> Any:
+        if is_sentence(sentences):
+            return self._each([sentences], layer, constraints, find)[0]
+        words = [as_words(sentence) for sentence in as_list(sentences, "sentences")]
+        found = self.distributions(words, layer, constraints)
+        return [find(*pair) for pair in zip(words, found, strict=True)]
+
+    def _known(self, layer: str) -> str:
+        if layer not in self.labels:
+            raise unknown("layer", layer, self.labels, where=self.run.path)
+        return layer
+
+    def _span_layer(self, layer: str) -> str:
+        name = layer or next(iter(self.schemes), "")
+        if name not in self.schemes:
+            what = f"the tags of {name or self.layer} are of words, not of spans"
+            raise FirthError(what, where=self.run.path, do="call tag, or train on entities or chunks")
+        return name
+
+    # --- evaluation -------------------------------------------------------------------------------------------
+
+    def evaluate(
+        self, text: str | Iterable[TaggedSentence] | None = None, split: str = "test", **_: Any
+    ) -> Table[Score]:
+        """Accuracy of each layer of tags and, where they mark spans, precision, recall and F1 as conlleval counts, on a
+        split of the run's own sentences, on a file or set, or on sentences from Python."""
+        given = self.load_sentences(text, split)
+        return self.scores(given, self.tags_of(given))
+
+    def load_sentences(self, text: str | Iterable[TaggedSentence] | None, split: str) -> labelled_dataset.Split:
+        """Sentences to score."""
+        if text is None:
+            return run_examples(self, split, _read_splits)
+        text = given_text(text)
+        layers = tuple(self.labels)
+        examples = tagged_sentences.read_named(text, self.config.data, layers) if isinstance(text, str) else text
+        return labelled_dataset.make_split("given", checked_examples(examples, TaggedSentence))
+
+    def tags_of(self, split: labelled_dataset.Split) -> dict[str, list[list[str]]]:
+        """The most probable tags of each sentence, by layer."""
+        words = [sentence.words for sentence in split.examples]
+        return {
+            layer: [found.best_tags() for found in self.distributions(words, layer)] if words else []
+            for layer in self.labels
+        }
+
+    def scores(
+        self, split: labelled_dataset.Split, predicted: Mapping[str, Sequence[Sequence[str]]]
+    ) -> Table[Score]:
+        """The scores of predicted tags."""
+        if not split.examples:
+            raise FirthError("no sentences to score", where=split.name, do="give at least one")
+        found: list[Score] = []
+        for number, layer in enumerate(self.labels):
+            gold = [sentence.tags[number] for sentence in split.examples]
+            prefix = f"{layer}_" if len(self.labels) > 1 else ""
+            parts = [tagging.token_accuracy(gold, predicted[layer]).score()]
+            if layer in self.schemes:
+                counts = tagging.count_chunks(gold, predicted[layer])
+                signed = signature(counts.fields)
+                parts += [Score(name, value, signed) for name, value in _f1_first(counts.scores("micro"))]
+            found += [replace(each, name=prefix + each.name, signature=self._signed(each, split)) for each in parts]
+        return Table(found)
+
+    def quality(self) -> Score:
+        """What selects the best weights: F1 of spans, or accuracy, of the first layer on validation sentences."""
+        scores = self.scores(self._validation, self.tags_of(self._validation))
+        return scores[1] if self.layer in self.schemes else scores[0]
+
+    @cached_property
+    def _validation(self) -> labelled_dataset.Split:
+        return run_examples(self, "valid", _read_splits)
+
+    def _signed(self, score: Score, split: labelled_dataset.Split) -> str:
+        return signature({**self.signature_fields(), **parse_signature(score.signature), **split.signed_fields})
+
+    @abstractmethod
+    def signature_fields(self) -> dict[str, object]:
+        """The tokenizer and context, for signatures."""
+
+    def sample(self) -> str:
+        """Nothing: tags need a sentence."""
+        return ""
+
+    def samples(self, seed: int) -> list[str]:
+        """Held-out sentences with their right tags where the predicted ones differ."""
+        split = run_examples(self, "test" if "test" in self.run.record.data["splits"] else "valid", _read_splits)
+        shown = split.examples[:REPORT_SENTENCES]
+        best = [found.best_tags() for found in self.distributions([each.words for each in shown])]
+        return [_marked(sentence, tags) for sentence, tags in zip(shown, best, strict=True)]
+
+    # --- the command line -------------------------------------------------------------------------------------
+
+    @property
+    def hint(self) -> str:
+        """A first command to try."""
+        return f'firth run {self.run.path} "WORDS OF A SENTENCE"'
+
+    def answer(self, line: str, options: Mapping[str, object]) -> dict[str, Any]:
+        """Words with the tag of each layer and its probability; spans where the tags mark some."""
+        parsed = read_options(TagOptions, options)
+        words = as_words(line)
+        layers, spans = {}, {}
+        for layer, names in self.labels.items():
+            (found,) = self.distributions([words], layer)
+            best = found.best_tags()
+            rows = zip(best, found.marginals, strict=True)
+            layers[layer] = [[tag, float(row[names.index(tag)])] for tag, row in rows]
+            if layer in self.schemes:
+                spans[layer] = [each._asdict() for each in self.spans(words, layer, parsed.threshold)]
+        return {"input": line, "words": words, "tags": layers, **({"spans": spans} if spans else {})}
+
+    def format_answer(self, answer: Mapping[str, Any]) -> str:
+        """A word per line with its tags and their probabilities, then the spans."""
+        columns = [[f"{tag}\t{probability:.4f}" for tag, probability in rows] for rows in answer["tags"].values()]
+        lines = ["\t".join(row) for row in zip(answer["words"], *columns, strict=True)]
+        spans = [span for found in answer.get("spans", {}).values() for span in found]
+        return "\n".join([*lines, *(f"{each['probability']:.4f}\t{each['label']}\t{each['text']}" for each in spans)])
+
+
+class NeuralTagger(BaseTagger):
+    """A trained neural tagger: what `firth.load` returns for one."""
+
+    def __init__(self, run: Run, tokenizer: Tokenizer | None, system: System) -> None:
+        self.run, self.system, self.config = run, system, run.record.config
+        self.tokenizers = run.tokenizers()
+        self.tokenizer = tokenizer
+
+    @property
+    def metric(self) -> str:
+        """The metric that is logged during training."""
+        return str(self.system.head.metric)
+
+    @staticmethod
+    def metric_value(total: float, count: float) -> float:
+        """The metric that is logged during training, from its sum and count."""
+        return total / count
+
+    def emissions(self, sentences: Sequence[Sentence]) -> list[Mapping[str, np.ndarray]]:
+        """The score of each tag at each word by layer, (words, tags), for each sentence."""
+        split = encode_sentences(sentences, self.labels, self.tokenizers, self.config)
+        whole = self._emissions(split)
+        edges = np.cumsum([0, *map(len, sentences)]).tolist()
+        return [{layer: scores[first:last] for layer, scores in whole.items()} for first, last in pairwise(edges)]
+
+    @torch.no_grad()
+    def _emissions(self, split: WordSplit) -> dict[str, np.ndarray]:
+        """The scores at every word of a split (words, tags), whatever the rows that they are computed in."""
+        whole = {layer: np.zeros((len(split.ids), len(names))) for layer, names in self.labels.items()}
+        special = next(iter(self.tokenizers.values())).special if self.tokenizers else None
+        for batch in make_batches(self.config.batching, split, special, 0).evaluation_batches():
+            with autocast(self.config.train):
+                found, mask = self.system.head.emissions(self.system.encode(batch.to()))
+            real = mask.numpy()
+            for layer, scores in found.items():
+                positions = batch.targets[layer].positions[:, : real.shape[1]]
+                whole[layer][positions[real]] = scores.numpy()[real]
+        return whole
+
+    def chain(self, layer: str) -> LinearChain:
+        """The scores of neighbouring tags of a layer."""
+        found: LinearChain = self.system.head.chain(layer)
+        return found
+
+    def signature_fields(self) -> dict[str, object]:
+        """The tokenizers, for signatures."""
+        parts = [f"{each.kind}/{each.hash[:8]}" for each in self.tokenizers.values()]
+        return {"tok": "+".join(parts) or "none", "ctx": self.config.batching.kind}
+
+
+def is_sentence(given: Any) -> bool:
+    """Whether this is one sentence (a text, or a list of words), not a list of sentences."""
+    if isinstance(given, str):
+        return True
+    return isinstance(given, Sequence) and bool(given) and all(isinstance(each, str) and " " not in each for each in given)
+
+
+def as_words(sentence: Any) -> list[str]:
+    """The words of a sentence: those of a list, or of a text whose words blanks separate."""
+    words = sentence.split() if isinstance(sentence, str) else list(sentence)
+    if not words or not all(isinstance(word, str) and word.strip() for word in words):
+        raise FirthError("a sentence without words, or an empty word", do="give at least one word, and no empty one")
+    return words
+
+
+def _f1_first(scores: Mapping[str, float | None]) -> list[tuple[str, float | None]]:
+    return [(name, scores[name]) for name in ("f1", "precision", "recall")]
+
+
+def _read_splits(config: Any, seed: int) -> dict[str, labelled_dataset.Split]:
+    return tagged_sentences.read(config, seed).splits
+
+
+def _marked(sentence: TaggedSentence, tags: Sequence[str]) -> str:
+    gold = sentence.tags[0]
+    return " ".join(
+        f"{word}/{tag}" if tag == right else f"{word}/{tag} (right: {right})"
+        for word, tag, right in zip(sentence.words, tags, gold, strict=True)
+    )
