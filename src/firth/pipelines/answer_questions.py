@@ -81,11 +81,11 @@ class QuestionAnswerer(TrainedModel):
     ) -> list[AnswerSpan]:
         """The most probable answers; if no answer is more probable than the threshold (by default the run's), an empty
         one first."""
-        (found,) = self.candidates([(question, context)], count)
+        (results,) = self.candidates([(question, context)], count)
         limit = self.threshold if threshold is None else threshold
-        if found.no_answer > limit:
-            return [AnswerSpan("", 0, 0, found.no_answer), *found.answers][:count]
-        return found.answers
+        if results.no_answer > limit:
+            return [AnswerSpan("", 0, 0, results.no_answer), *results.answers][:count]
+        return results.answers
 
     @torch.no_grad()
     def candidates(self, questions: Sequence[tuple[str, str]], count: int = 1) -> list[Candidates]:
@@ -106,8 +106,8 @@ class QuestionAnswerer(TrainedModel):
         for row, logits in self._logits(rows):
             spans[row.window.question].append(_best_spans(logits, row.window, count))
         return [
-            _choose(found, context, contexts[context], count)
-            for found, (_, context) in zip(spans, questions, strict=True)
+            _choose(results, context, contexts[context], count)
+            for results, (_, context) in zip(spans, questions, strict=True)
         ]
 
     def _logits(self, rows: Sequence[Row]) -> Iterable[tuple[Row, np.ndarray]]:
@@ -138,8 +138,8 @@ class QuestionAnswerer(TrainedModel):
         if self.run.record.data.get("unanswerable") and not any(s["name"] == THRESHOLD for s in self.run.scores()):
             chosen = [self._choose_threshold()]
             self.__dict__["threshold"] = chosen[0].value
-        found = self.candidates([(each.text, each.context) for each in questions.examples])
-        scores, no_answer = _score(found, questions)
+        results = self.candidates([(each.text, each.context) for each in questions.examples])
+        scores, no_answer = _score(results, questions)
         scores = question_answering.apply_threshold(scores, no_answer, self.threshold)
         signed = signature({**self.signature_fields(), **parse_signature(scores.signature), **questions.signed_fields})
         return Table([*(replace(each.score(), signature=signed) for each in scores.statistics()), *chosen])
@@ -172,10 +172,10 @@ class QuestionAnswerer(TrainedModel):
         """Held-out questions with their right and given answers."""
         split = run_examples(self, "test" if "test" in self.run.record.data["splits"] else "valid")
         shown = replace(split, examples=split.examples[:REPORT_QUESTIONS])
-        found = self.candidates([(each.text, each.context) for each in shown.examples])
+        results = self.candidates([(each.text, each.context) for each in shown.examples])
         return [
             f"{each.text} | {' / '.join(references) or '(none)'} | {best.answers[0].text if best.answers else '(none)'}"
-            for each, references, best in zip(shown.examples, _references(shown), found, strict=True)
+            for each, references, best in zip(shown.examples, _references(shown), results, strict=True)
         ]
 
     # --- the command line -------------------------------------------------------------------------------------
@@ -192,8 +192,8 @@ class QuestionAnswerer(TrainedModel):
         if not tab or not context.strip():
             raise FirthError("a question without a context", do="give the question, a tab, and the text to search")
         threshold = None if parsed.threshold < 0 else parsed.threshold
-        found = self.find_answers(question, context, parsed.count, threshold)
-        return {"input": line, "answers": [each._asdict() for each in found]}
+        results = self.find_answers(question, context, parsed.count, threshold)
+        return {"input": line, "answers": [each._asdict() for each in results]}
 
     def format_answer(self, answer: Mapping[str, Any]) -> str:
         """The answers as text."""
@@ -201,11 +201,11 @@ class QuestionAnswerer(TrainedModel):
 
 
 def _score(
-    found: Sequence[Candidates], split: labelled_dataset.Split
+    results: Sequence[Candidates], split: labelled_dataset.Split
 ) -> tuple[question_answering.AnswerScores, np.ndarray]:
     """The scores of the best answers, and the probabilities that there is none."""
-    answers = [each.answers[0].text if each.answers else "" for each in found]
-    no_answer = np.array([each.no_answer for each in found])
+    answers = [each.answers[0].text if each.answers else "" for each in results]
+    no_answer = np.array([each.no_answer for each in results])
     return question_answering.score_answers(answers, _references(split)), no_answer
 
 
@@ -247,12 +247,12 @@ def _choose(windows: Sequence[_Spans], context: str, tokens: TokenisedContext, c
     """The best answers of all windows; there is none if no window has one, so the least score of no answer counts."""
     none = min(window.no_answer for window in windows)
     total = float(np.logaddexp.reduce([none, *(window.total for window in windows)]))
-    found: dict[tuple[int, int], float] = {}
+    results: dict[tuple[int, int], float] = {}
     for window in windows:
         for span, score in zip(window.spans.tolist(), window.scores.tolist(), strict=True):
             key = (span[0], span[1])
-            found[key] = float(np.logaddexp(found.get(key, -np.inf), score))
-    best = sorted(found.items(), key=lambda item: (-item[1], item[0]))[:count]
+            results[key] = float(np.logaddexp(results.get(key, -np.inf), score))
+    best = sorted(results.items(), key=lambda item: (-item[1], item[0]))[:count]
     answers = []
     for (first, last), score in best:
         start, end = int(tokens.offsets[first, 0]), int(tokens.offsets[last, 1])

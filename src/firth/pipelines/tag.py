@@ -87,11 +87,11 @@ class BaseTagger(TrainedModel, ABC):
     def tag(self, sentences: Any, layer: str = "", constraints: TagConstraints | None = None) -> Any:
         """The most probable tags of a sentence, a list of words or a text whose words blanks separate; of a list of
         sentences a list of these."""
-        return self._each(sentences, layer, constraints, lambda words, found: found.best_tags())
+        return self._each(sentences, layer, constraints, lambda words, result: result.best_tags())
 
     def predict_proba(self, sentences: Any, layer: str = "", constraints: TagConstraints | None = None) -> Any:
         """The probability of every tag at every word (words, tags), in the order of `labels`."""
-        return self._each(sentences, layer, constraints, lambda words, found: found.marginals)
+        return self._each(sentences, layer, constraints, lambda words, result: result.marginals)
 
     def spans(
         self, sentences: Any, layer: str = "", threshold: float = 0.0, constraints: TagConstraints | None = None
@@ -99,8 +99,8 @@ class BaseTagger(TrainedModel, ABC):
         """The spans of the most probable tagging with their probabilities; with a threshold all spans that have at
         least this probability, wherever they are."""
 
-        def find(words: Sentence, found: TagDistribution) -> list[Span]:
-            spans = found.likely_spans(threshold) if threshold else found.best_spans()
+        def find(words: Sentence, result: TagDistribution) -> list[Span]:
+            spans = result.likely_spans(threshold) if threshold else result.best_spans()
             return [
                 Span(" ".join(words[span.start : span.end]), span.start, span.end, span.label, probability)
                 for span, probability in spans
@@ -115,20 +115,20 @@ class BaseTagger(TrainedModel, ABC):
         layer = self._known(layer or self.layer)
         tags, scores = self.labels[layer], self.chain(layer)
         scores = scores if constraints is None else scores + constraints.chain(tags)
-        found = []
+        result = []
         for words, emissions in zip(sentences, self.emissions(sentences), strict=True):
             allowed = emissions[layer]
             if constraints is not None:
                 allowed = restrict(allowed, constraints.allowed(words, tags))
-            found.append(TagDistribution(allowed, scores, tags))
-        return found
+            result.append(TagDistribution(allowed, scores, tags))
+        return result
 
     def _each(self, sentences: Any, layer: str, constraints: TagConstraints | None, find: Any) -> Any:
         if is_sentence(sentences):
             return self._each([sentences], layer, constraints, find)[0]
         words = [as_words(sentence) for sentence in as_list(sentences, "sentences")]
-        found = self.distributions(words, layer, constraints)
-        return [find(*pair) for pair in zip(words, found, strict=True)]
+        result = self.distributions(words, layer, constraints)
+        return [find(*pair) for pair in zip(words, result, strict=True)]
 
     def _known(self, layer: str) -> str:
         if layer not in self.labels:
@@ -165,7 +165,7 @@ class BaseTagger(TrainedModel, ABC):
         """The most probable tags of each sentence, by layer."""
         words = [sentence.words for sentence in split.examples]
         return {
-            layer: [found.best_tags() for found in self.distributions(words, layer)] if words else []
+            layer: [result.best_tags() for result in self.distributions(words, layer)] if words else []
             for layer in self.labels
         }
 
@@ -175,7 +175,7 @@ class BaseTagger(TrainedModel, ABC):
         """The scores of predicted tags."""
         if not split.examples:
             raise FirthError("no sentences to score", where=split.name, do="give at least one")
-        found: list[Score] = []
+        result: list[Score] = []
         for number, layer in enumerate(self.labels):
             gold = [sentence.tags[number] for sentence in split.examples]
             prefix = f"{layer}_" if len(self.labels) > 1 else ""
@@ -184,8 +184,8 @@ class BaseTagger(TrainedModel, ABC):
                 counts = tagging.count_chunks(gold, predicted[layer])
                 signed = signature(counts.fields)
                 parts += [Score(name, value, signed) for name, value in _f1_first(counts.scores("micro"))]
-            found += [replace(each, name=prefix + each.name, signature=self._signed(each, split)) for each in parts]
-        return Table(found)
+            result += [replace(each, name=prefix + each.name, signature=self._signed(each, split)) for each in parts]
+        return Table(result)
 
     def quality(self) -> Score:
         """What selects the best weights: F1 of spans, or accuracy, of the first layer on validation sentences."""
@@ -211,7 +211,7 @@ class BaseTagger(TrainedModel, ABC):
         """Held-out sentences with their right tags where the predicted ones differ."""
         split = run_examples(self, "test" if "test" in self.run.record.data["splits"] else "valid", _read_splits)
         shown = split.examples[:REPORT_SENTENCES]
-        best = [found.best_tags() for found in self.distributions([each.words for each in shown])]
+        best = [result.best_tags() for result in self.distributions([each.words for each in shown])]
         return [_marked(sentence, tags) for sentence, tags in zip(shown, best, strict=True)]
 
     # --- the command line -------------------------------------------------------------------------------------
@@ -227,9 +227,9 @@ class BaseTagger(TrainedModel, ABC):
         words = as_words(line)
         layers, spans = {}, {}
         for layer, names in self.labels.items():
-            (found,) = self.distributions([words], layer)
-            best = found.best_tags()
-            rows = zip(best, found.marginals, strict=True)
+            (result,) = self.distributions([words], layer)
+            best = result.best_tags()
+            rows = zip(best, result.marginals, strict=True)
             layers[layer] = [[tag, float(row[names.index(tag)])] for tag, row in rows]
             if layer in self.schemes:
                 spans[layer] = [each._asdict() for each in self.spans(words, layer, parsed.threshold)]
@@ -239,7 +239,7 @@ class BaseTagger(TrainedModel, ABC):
         """A word per line with its tags and their probabilities, then the spans."""
         columns = [[f"{tag}\t{probability:.4f}" for tag, probability in rows] for rows in answer["tags"].values()]
         lines = ["\t".join(row) for row in zip(answer["words"], *columns, strict=True)]
-        spans = [span for found in answer.get("spans", {}).values() for span in found]
+        spans = [span for result in answer.get("spans", {}).values() for span in result]
         return "\n".join([*lines, *(f"{each['probability']:.4f}\t{each['label']}\t{each['text']}" for each in spans)])
 
 
@@ -275,17 +275,17 @@ class NeuralTagger(BaseTagger):
         special = next(iter(self.tokenizers.values())).special if self.tokenizers else None
         for batch in make_batches(self.config.batching, split, special, 0).evaluation_batches():
             with autocast(self.config.train):
-                found, mask = self.system.head.emissions(self.system.encode(batch.to()))
+                result, mask = self.system.head.emissions(self.system.encode(batch.to()))
             real = mask.numpy()
-            for layer, scores in found.items():
+            for layer, scores in result.items():
                 positions = batch.targets[layer].positions[:, : real.shape[1]]
                 whole[layer][positions[real]] = scores.numpy()[real]
         return whole
 
     def chain(self, layer: str) -> LinearChain:
         """The scores of neighbouring tags of a layer."""
-        found: LinearChain = self.system.head.chain(layer)
-        return found
+        result: LinearChain = self.system.head.chain(layer)
+        return result
 
     def signature_fields(self) -> dict[str, object]:
         """The tokenizers, for signatures."""
@@ -297,7 +297,8 @@ def is_sentence(given: Any) -> bool:
     """Whether this is one sentence (a text, or a list of words), not a list of sentences."""
     if isinstance(given, str):
         return True
-    return isinstance(given, Sequence) and bool(given) and all(isinstance(each, str) and " " not in each for each in given)
+    words = given if isinstance(given, Sequence) else ()
+    return bool(words) and all(isinstance(word, str) and " " not in word for word in words)
 
 
 def as_words(sentence: Any) -> list[str]:
