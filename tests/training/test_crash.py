@@ -51,7 +51,7 @@ class Harness:
             self.text = str(folder / "text.txt")
             lines = (" ".join(str(n * m % 97) for m in range(40)) for n in range(60))
             Path(self.text).write_text("".join(f"{line}\n\n" for line in lines))
-        environment = {"FIRTH_CACHE": str(folder / "cache"), **os.environ}
+        environment = {"FIRTH_CACHE": str(folder / "cache"), "OMP_NUM_THREADS": "1", **os.environ}
         self.process = subprocess.Popen(
             [sys.executable, str(Path(__file__).with_name("crash.py"))],
             env=environment,

@@ -40,12 +40,12 @@ class WorldSet(GeneratedSet):
 
     def records(self, split: str) -> Iterator[Record]:
         """The records of a split."""
-        from firth.datasets.world import World
+        from firth.datasets.world import default_world
         from firth.datasets.world.gold import records
 
         self.split(split)
         start, count = LAYERS[self.layer][1][split]
-        return records(World(), self.layer, count, start)
+        return records(default_world(), self.layer, count, start)
 
 
 @dataclass(frozen=True)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
-from functools import cached_property
+from functools import cache, cached_property
 from itertools import chain, count
 from math import exp, fsum, inf, log
 
@@ -173,3 +173,9 @@ def _log_sum(logs: list[float]) -> float:
     """Log-sum-exp: the logarithm of the sum of probabilities; −inf of none."""
     top = max(logs, default=-inf)
     return top if top == -inf else top + log(sum(exp(value - top) for value in logs))
+
+
+@cache
+def default_world() -> World:
+    """The world of the built-in data; one for all readers, since building its grammar takes a second."""
+    return World()
