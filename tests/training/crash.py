@@ -29,10 +29,11 @@ import firth.training.loop
 from firth.datasets import builtin
 from firth.runs import atomic_files, checkpoints
 from firth.runs.progress import Quiet
+from small_presets import few
 
 FILE_EVENTS = ("sync", "rename", "unlink")  # and writes
-for counts in (builtin.DOCUMENTS, builtin.IMAGES):  # a small world: 120 documents, texts, pairs or images to train on
-    counts.update({split: (start, 120 if split == "train" else 20) for split, (start, _) in counts.items()})
+for counts in (builtin.DOCUMENTS, builtin.IMAGES):  # a small world
+    counts.update(few(counts))
 
 
 class Events(Quiet):
