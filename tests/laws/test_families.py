@@ -10,7 +10,6 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from small_presets import SIZES, STEPS, TEACHER, TEXT, few, learns_from_text, settings_of
 
 import firth
 from firth.config import core
@@ -23,10 +22,10 @@ from firth.pipelines.label_predictions import BaseClassifier
 from firth.pipelines.language_model import LanguageModel
 from firth.pipelines.seq2seq import Seq2SeqModel
 from firth.presets import preset
+from small_presets import SIZES, STEPS, TEACHER, TEXT, few, learns_from_text, settings_of
 
-QUICK = {  # one of each pipeline, and what the laws of language models (test_scores.py) do not have
+QUICK = {  # one of each pipeline of a network; test_scores.py has the language models
     "bert:tiny", "bert-classifier:tiny", "sentence-encoder:tiny", "transformer-mt:tiny", "t5:tiny", "vit:tiny",
-    "fasttext-classifier:tiny", "skipgram:tiny", "hmm-aligner:small",
 }  # fmt: skip
 WITHOUT_CHANCE = {"ibm-1:small", "ibm-2:small", "fast-align:small", "hmm-aligner:small"}  # the seed decides nothing
 TEXTS = ["Anna is happy .", "the red boat that the wolf saw left at noon , and so did she", "x", "12 is 3 and a boat ."]
