@@ -11,6 +11,7 @@ AREAS = (  # one module each
     "lm",
     "transformers",
     "seq2seq",
+    "tasks",
     "ladder",
     "startup",
     "memory",

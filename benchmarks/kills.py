@@ -145,21 +145,26 @@ def _run(options: Options, try_it: Callable[..., Row], kind: type, names: Sequen
             yield try_it(harness, name, times, rng)
 
 
+def _crash() -> ModuleType:
+    import_file(ROOT / "tests" / "small_presets.py")  # which it imports
+    return import_file(ROOT / "tests" / "training" / "test_crash.py")
+
+
 def presets(options: Options) -> Iterator[Row]:
     """The smallest size of every preset: runs with the same bytes at the end, of those disturbed."""
-    crash = import_file(ROOT / "tests" / "training" / "test_crash.py")
+    crash = _crash()
     yield from _run(options, campaign, crash.Harness, crash.SIZES, options.choose(2, KILLS))
 
 
 def full_disk(options: Options) -> Iterator[Row]:
     """The same when the disk is full at some operation, and free when the command is given again."""
-    crash = import_file(ROOT / "tests" / "training" / "test_crash.py")
+    crash = _crash()
     yield from _run(options, fill_disk, crash.Harness, crash.SIZES, options.choose(1, FULL_DISKS))
 
 
 def commands(options: Options) -> Iterator[Row]:
     """Commands that write files, the ladder among them."""
-    crash = import_file(ROOT / "tests" / "training" / "test_crash.py")
+    crash = _crash()
     yield from _run(options, campaign, command_harness(crash), list(COMMANDS), options.choose(2, KILLS))
 
 

@@ -97,6 +97,8 @@ def test_case_digits_and_marks_do_not_matter(text, mark):
 def test_the_file_gives_the_same_scores(languages, tmp_path):
     path = tmp_path / "languages.json"
     languages.save(path)
+    with pytest.raises(FirthError, match="no such folder"):
+        languages.save(tmp_path / "none" / "languages.json")
     again = NgramLanguageIdentifier.load(path)
     assert again.to_json().encode() == path.read_bytes()
     assert again.languages == languages.languages == ("de", "en", "tr")

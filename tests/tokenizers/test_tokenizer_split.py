@@ -112,12 +112,12 @@ def test_no_pretoken_is_spelled_like_a_special_token():
 @pytest.mark.parametrize("unit", ["a", "a-", " ", "[", "東", "Mr. "])
 def test_a_megabyte_without_a_break(unit):
     text = unit * (10**6 // len(unit.encode()))
-    started = time.monotonic()
+    started = time.process_time()  # not of the clock: other processes may take the cores
     for split in SPLITS:
         assert "".join(split_pretokens(text, split)) == text
         split_words(text, split)
     split_sentences(text)
-    assert time.monotonic() - started < 20
+    assert time.process_time() - started < 20
 
 
 # --- sentences ----------------------------------------------------------------------------------------

@@ -270,18 +270,18 @@ def test_empty_text(trained, config):
 @every
 def test_a_megabyte_without_a_break(trained, config):
     text = "river" * 200_000
-    started = time.monotonic()
+    started = time.process_time()  # not of the clock: other processes may take the cores
     ids = trained(config).encode(text)
-    assert time.monotonic() - started < 20
+    assert time.process_time() - started < 20
     if config.model not in ("word", "wordpiece"):
         assert trained(config).decode(ids) == normalise(text, config.unicode_form, config.lowercase)
 
 
 def test_training_on_a_megabyte_without_a_break():
-    started = time.monotonic()
+    started = time.process_time()  # not of the clock: other processes may take the cores
     for kind in KINDS:
         Tokenizer.train(Config(model=kind, vocabulary_size=500), ["river" * 200_000])
-    assert time.monotonic() - started < 30
+    assert time.process_time() - started < 30
 
 
 # --- decoding, lookup, errors --------------------------------------------------------------------

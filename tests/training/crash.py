@@ -9,6 +9,8 @@ may fail with the number of an error (`fault`), as on a full disk.
 
 from __future__ import annotations
 
+import contextlib
+import importlib
 import json
 import os
 import signal
@@ -27,10 +29,11 @@ import firth.training.loop
 from firth.datasets import builtin
 from firth.runs import atomic_files, checkpoints
 from firth.runs.progress import Quiet
+from small_presets import few
 
 FILE_EVENTS = ("sync", "rename", "unlink")  # and writes
-for counts in (builtin.DOCUMENTS, builtin.IMAGES):  # a small world: 120 documents, texts, pairs or images to train on
-    counts.update({split: (start, 120 if split == "train" else 20) for split, (start, _) in counts.items()})
+for counts in (builtin.DOCUMENTS, builtin.IMAGES):  # a small world
+    counts.update(few(counts))
 
 
 class Events(Quiet):
@@ -98,8 +101,17 @@ def child(task: dict[str, Any]) -> None:
         run_command(task["command"])
     else:
         firth.train(task["preset"], out=task["out"], settings=task["settings"], progress=events, **options)
-    found = {"kinds": events.kinds, "saved": events.saved}
+    found = {"kinds": events.kinds, "saved": events.saved, "modules": sorted(sys.modules)}
     Path(task["out"]).with_suffix(".events").write_text(json.dumps(found))
+
+
+def learn(task: dict[str, Any]) -> None:
+    """Import here what a whole run has imported, so that those after it need not."""
+    for name in set(json.loads(Path(task["out"]).with_suffix(".events").read_text())["modules"]) - set(sys.modules):
+        with contextlib.suppress(Exception):  # what only its package can import
+            importlib.import_module(name)
+    if world := sys.modules.get("firth.datasets.world"):
+        next(world.default_world().annotated_documents(1))  # its grammar takes longer than a run
 
 
 def run_command(arguments: list[str]) -> None:
@@ -122,7 +134,10 @@ def run(task: dict[str, Any]) -> int:
             print(f"{type(error).__name__}: {error}", file=sys.stderr)
             os._exit(1)
         os._exit(0)
-    return os.waitpid(process, 0)[1]
+    status = os.waitpid(process, 0)[1]
+    if status == 0:
+        learn(task)
+    return status
 
 
 if __name__ == "__main__":

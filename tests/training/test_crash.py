@@ -17,27 +17,11 @@ from pathlib import Path
 
 import pytest
 
-from firth.config import core, schema
-from firth.presets import PRESETS, preset
+from firth.config import core
+from firth.presets import preset
+from small_presets import SIZES, STEPS, TEACHER, TEXT, learns_from_text, settings_of
 
 SMALL = {"tokenizer.model": "byte", "backbone.width": 16, "batching.batch_size": 4, "batching.length": 8}
-STEPS = {
-    "train.threads": 1, "train.budget": "9 steps", "train.evaluate_every": 3, "train.checkpoint_every": 3,
-    "train.schedule.warmup_steps": 2,
-}  # fmt: skip
-LARGEST = {"batching.batch_size": 4, "batching.tokens_per_batch": 256}  # kills take as long as the training does
-EPOCHS = {"train.threads": 1, "train.epochs": 2, "train.checkpoint_seconds": 1e-9}  # a checkpoint at every chance
-SIZES = [f"{name}:{next(iter(entry.sizes))}" for name, entry in PRESETS.items()]  # the smallest of every preset
-TEACHER = "bert:tiny"
-
-
-def settings_of(name: str) -> dict[str, object]:
-    """Settings with which a preset is trained in a moment, and is exactly reproducible."""
-    config = preset(name)
-    if isinstance(config, schema.Neural):
-        return {**STEPS, **{path: most for path, most in LARGEST.items() if core.has(config, path)}}
-    exact = {"train.deterministic": True} if core.has(config, "train.deterministic") else {}
-    return {**EPOCHS, **exact} if core.has(config, "train.epochs") else {}
 
 
 class Harness:
@@ -47,11 +31,11 @@ class Harness:
         self.folder, self.name, self.settings = folder, name, {**settings_of(name), **(overrides or {})}
         folder.mkdir(parents=True, exist_ok=True)
         self.text = None
-        if isinstance(preset(name).data, schema.Text):  # the others have the built-in world
+        if learns_from_text(name):
             self.text = str(folder / "text.txt")
-            lines = (" ".join(str(n * m % 97) for m in range(40)) for n in range(60))
-            Path(self.text).write_text("".join(f"{line}\n\n" for line in lines))
-        environment = {"FIRTH_CACHE": str(folder / "cache"), **os.environ}
+            Path(self.text).write_text("".join(f"{line}\n\n" for line in TEXT))
+        paths = os.pathsep.join(filter(None, (str(Path(__file__).parents[1]), os.environ.get("PYTHONPATH"))))
+        environment = {"FIRTH_CACHE": str(folder / "cache"), "OMP_NUM_THREADS": "1", **os.environ, "PYTHONPATH": paths}
         self.process = subprocess.Popen(
             [sys.executable, str(Path(__file__).with_name("crash.py"))],
             env=environment,

@@ -19,6 +19,7 @@ import numpy as np
 
 from firth.arguments import read_file
 from firth.errors import FirthError
+from firth.runs import atomic_files
 from firth.tokenizers.regexes import PUNCTUATION, SPACE
 
 MAX_N = 4  # characters of an n-gram
@@ -143,7 +144,7 @@ class NgramLanguageIdentifier:
 
     def save(self, path: str | Path) -> None:
         """Write its file."""
-        Path(path).write_text(self.to_json(), encoding="utf-8", newline="\n")
+        atomic_files.replace_file(Path(path), self.to_json().encode())
 
     @classmethod
     def load(cls, path: str | Path) -> NgramLanguageIdentifier:

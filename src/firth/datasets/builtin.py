@@ -12,6 +12,7 @@ from firth.errors import FirthError
 DOCUMENTS = {"train": (0, 20_000), "valid": (20_000, 1_000), "test": (21_000, 1_000)}  # the first, and how many
 IMAGES = {"train": (0, 40_000), "valid": (40_000, 4_000), "test": (44_000, 4_000)}
 SERIES = {"train": (0, 200), "valid": (200, 20), "test": (220, 20)}
+NBEST = {"train": (0, 2_000), "valid": (20_000, 300), "test": (21_000, 300)}
 WORDS = {"all": (0, 10**9)}
 
 
@@ -40,12 +41,12 @@ class WorldSet(GeneratedSet):
 
     def records(self, split: str) -> Iterator[Record]:
         """The records of a split."""
-        from firth.datasets.world import World
+        from firth.datasets.world import default_world
         from firth.datasets.world.gold import records
 
         self.split(split)
         start, count = LAYERS[self.layer][1][split]
-        return records(World(), self.layer, count, start)
+        return records(default_world(), self.layer, count, start)
 
 
 @dataclass(frozen=True)
@@ -70,6 +71,12 @@ LAYERS = {  # gold layers of the world: the task, and the documents (images, ser
     "parsing": ("parsing", DOCUMENTS),
     "constituency": ("constituency", DOCUMENTS),
     "question-answering": ("question-answering", DOCUMENTS),
+    "multiple-choice": ("multiple-choice", DOCUMENTS),
+    "dialogues": ("dialogue", DOCUMENTS),
+    "instructions": ("dialogue", DOCUMENTS),
+    "senses": ("senses", DOCUMENTS),
+    "words-in-context": ("pairs", DOCUMENTS),
+    "nbest": ("rescoring", NBEST),
     "translation": ("translation", DOCUMENTS),
     "alignments": ("alignment", DOCUMENTS),
     "summarisation": ("summarisation", DOCUMENTS),

@@ -11,7 +11,22 @@ from pathlib import Path
 from firth.datasets import numbered_lines
 from firth.datasets.leakage import Overlap, audit
 from firth.datasets.readers import Format, format_name, guess, tag_schemes, trees
-from firth.datasets.records import Image, Labelled, Pair, Passage, Question, Record, Row, Sentence, Tagged, Tree
+from firth.datasets.records import (
+    Choices,
+    Dialogue,
+    Image,
+    Labelled,
+    NBest,
+    Pair,
+    Passage,
+    Question,
+    Record,
+    Row,
+    Sentence,
+    Tagged,
+    Tree,
+    WordSense,
+)
 from firth.datasets.tasks import Converter, UnfitError
 from firth.errors import FirthError
 
@@ -216,6 +231,10 @@ TEXTS_AND_LABELS: dict[type, Callable[..., TextsAndLabels]] = {
     Sentence: lambda example: ((" ".join(row[1] for row in example.words),), [row[7] for row in example.words]),
     Tree: lambda example: ((" ".join(trees.leaves(example)),), [label for _, _, label in trees.spans(example)]),
     Question: lambda example: ((example.text, example.context), []),
+    Choices: lambda example: (tuple(filter(None, (example.context, example.question, *example.choices))), []),
+    Dialogue: lambda example: (tuple([turn.text for turn in example.turns]), []),
+    WordSense: lambda example: ((f"{' '.join(example.words)} ({example.position})",), [example.sense]),
+    NBest: lambda example: ((example.context + example.reference,), []),
     Passage: lambda example: ((f"{example.title} {example.text}",), []),
     Image: lambda example: (example.captions, [example.label] if example.label is not None else []),
 }

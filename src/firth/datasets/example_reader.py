@@ -154,10 +154,10 @@ def _own_split(dataset: sets.Dataset, split: str) -> str:
 def small_world(name: str, split: str) -> tuple[Record, ...]:
     """The first eighth of the world's records for a task: generating all would take as long as a short training."""
     from firth.datasets.builtin import LAYERS
-    from firth.datasets.world import World
+    from firth.datasets.world import default_world
     from firth.datasets.world.gold import records
 
     if name not in LAYERS:
         raise unknown("task of the world", name, LAYERS)
     start, count = LAYERS[name][1][split]
-    return tuple(records(World(), name, count // 8, start))
+    return tuple(records(default_world(), name, count // 8, start))

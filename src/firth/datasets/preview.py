@@ -9,9 +9,12 @@ from firth.datasets.readers import conllu, trees
 from firth.datasets.records import (
     Alignment,
     Analogy,
+    Choices,
+    Dialogue,
     Image,
     Judgement,
     Labelled,
+    NBest,
     Pair,
     Passage,
     Question,
@@ -21,6 +24,7 @@ from firth.datasets.records import (
     Series,
     Tagged,
     Tree,
+    WordSense,
 )
 from firth.errors import printable
 
@@ -43,6 +47,9 @@ def record_to_json(record: Record) -> dict[str, Any]:
     values = record._asdict()
     if isinstance(record, Image):
         values["pixels"] = list(record.pixels.shape)
+    for name, inner in (("turns", Dialogue), ("hypotheses", NBest)):
+        if isinstance(record, inner):
+            values[name] = [each._asdict() for each in values[name]]
     return values
 
 
@@ -86,6 +93,23 @@ def _question(question: Question) -> str:
     return _fields(id=question.id, context=question.context, question=question.text, answer=answers)
 
 
+def _choices(record: Choices) -> str:
+    marks = ["*" if n == record.answer else "" for n in range(len(record.choices))]
+    shown = "\n".join(f"{'choice' + mark:<9} {_short(text)}" for mark, text in zip(marks, record.choices, strict=True))
+    return "\n".join(filter(None, [_fields(context=record.context, question=record.question), shown]))
+
+
+def _sense(record: WordSense) -> str:
+    words = [f"[{word}]" if n == record.position else word for n, word in enumerate(record.words)]
+    return _fields(word=record.word, sense=record.sense, means=record.definition, text=" ".join(words))
+
+
+def _nbest(record: NBest) -> str:
+    fields = _fields(id=record.id, context=record.context, reference=record.reference)
+    rows = [(*(f"{score:.2f}" for score in each.scores), _short(each.text)) for each in record.hypotheses]
+    return f"{fields}\n{_aligned(list(zip(*rows, strict=True)))}"
+
+
 def _series(series: Series) -> str:
     about = f"{len(series.values):,} steps from {series.time[0]} to {series.time[-1]}"
     anomalies = _count(series.anomalous)
@@ -117,6 +141,10 @@ FORMATTERS: dict[type, Callable[..., str]] = {
     Sentence: _sentence,
     Tree: lambda record: _short(trees.to_text(record)),
     Question: _question,
+    Choices: _choices,
+    Dialogue: lambda record: "\n".join(f"{turn.role:<9} {_short(turn.text)}" for turn in record.turns),
+    WordSense: _sense,
+    NBest: _nbest,
     Analogy: lambda record: f"{record.section}: {' '.join(record.words)}",
     Passage: lambda record: _fields(id=record.id, title=record.title, text=record.text),
     Judgement: lambda record: f"query {record.query}  document {record.document}  grade {record.grade}",

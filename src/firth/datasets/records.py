@@ -96,6 +96,61 @@ class Question(NamedTuple):
     line: int = 0
 
 
+class Choices(NamedTuple):
+    """A multiple-choice question about a context (either may be empty); `answer` is the position of the correct
+    choice, None if it is unknown."""
+
+    context: str
+    question: str
+    choices: tuple[str, ...]
+    answer: int | None = None
+    id: str = ""
+    line: int = 0
+
+
+class Turn(NamedTuple):
+    """What one side of a dialogue says; its role is system, user, assistant, or another name."""
+
+    role: str
+    text: str
+
+
+class Dialogue(NamedTuple):
+    """The turns of a conversation; an instruction with its reply is one of two turns."""
+
+    turns: tuple[Turn, ...]
+    line: int = 0
+
+
+class WordSense(NamedTuple):
+    """A word of a sentence with its sense: `word` is the lemma that a lexicon lists, `definition` that of the sense."""
+
+    words: tuple[str, ...]
+    position: int  # of the word, from 0
+    word: str
+    sense: str
+    definition: str = ""
+    line: int = 0
+
+
+class Hypothesis(NamedTuple):
+    """A text that a recogniser proposes, and its scores; the higher, the better."""
+
+    text: str
+    scores: tuple[float, ...]
+
+
+class NBest(NamedTuple):
+    """The n-best list of an utterance, and what was said, if it is known; `context` is the text before it."""
+
+    id: str
+    hypotheses: tuple[Hypothesis, ...]
+    reference: str | None = None
+    context: str = ""
+    names: tuple[str, ...] = ("score",)  # of the scores
+    line: int = 0
+
+
 class Analogy(NamedTuple):
     """A word analogy: the first is to the second as the third is to the fourth."""
 
@@ -147,5 +202,21 @@ class Image(NamedTuple):
 
 
 Record = Union[  # noqa: UP007 (read at run time)
-    Row, Labelled, Pair, Alignment, Tagged, Sentence, Tree, Question, Analogy, Passage, Judgement, Series, Image
+    Row,
+    Labelled,
+    Pair,
+    Alignment,
+    Tagged,
+    Sentence,
+    Tree,
+    Question,
+    Choices,
+    Dialogue,
+    WordSense,
+    NBest,
+    Analogy,
+    Passage,
+    Judgement,
+    Series,
+    Image,
 ]

@@ -6,14 +6,17 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 
-from firth.datasets.readers import conllu, trees
+from firth.datasets.readers import choices, conllu, trees
 from firth.datasets.readers.values import parse_number, quote
 from firth.datasets.records import (
     Alignment,
     Analogy,
+    Choices,
+    Dialogue,
     Image,
     Judgement,
     Labelled,
+    NBest,
     Pair,
     Passage,
     Question,
@@ -23,6 +26,8 @@ from firth.datasets.records import (
     Series,
     Tagged,
     Tree,
+    Turn,
+    WordSense,
 )
 from firth.errors import FirthError, unknown
 
@@ -33,6 +38,8 @@ COLUMN_NAMES = {
     "left": ("left", "sentence1", "sentence_a", "premise", "#1 string", "text1", "source", "question"),
     "right": ("right", "sentence2", "sentence_b", "hypothesis", "#2 string", "text2", "target", "sentence"),
     "score": ("score", "similarity", "relatedness_score", "relatedness", "rating"),
+    "prompt": ("prompt", "instruction", "question", "input"),
+    "completion": ("completion", "response", "output", "answer", "reply"),
     "summary": ("summary", "subject", "headline", "title", "highlights"),
 }
 
@@ -66,6 +73,18 @@ def _scored(left: str, right: str, score: str, line: int) -> Pair:
 
 def _pair(left: str, right: str, line: int) -> Pair:
     return Pair(left, right, line=line)
+
+
+def _reply(prompt: str, completion: str, line: int) -> Dialogue:
+    return Dialogue((Turn("user", prompt), Turn("assistant", completion)), line)
+
+
+def _choices(row: Row) -> Choices:
+    if not choices.has_choices(row.names):
+        there = ", ".join(map(quote, row.names)) if row.names else f"{len(row.values)} without names"
+        do = "name them context, question, choice0, choice1, …, answer"
+        raise UnfitError(f"no columns with choices (there are {there})", do=do)
+    return choices.question_from_row(row)
 
 
 def _rooted(tree: Tree) -> Labelled:
@@ -116,6 +135,29 @@ TASKS: dict[str, Task] = {
     "parsing": Task("dependency parsing: every word has a head", (Sentence,)),
     "constituency": Task("constituency parsing: a sentence has a phrase-structure tree", (Tree,)),
     "question-answering": Task("extractive question answering: the answer is a span of a text", (Question,)),
+    "multiple-choice": Task(
+        "multiple choice: one of several texts answers a question or continues a text",
+        (Choices,),
+        converters=((Row, _choices),),
+        required=("answer", "a question without an answer"),
+    ),
+    "dialogue": Task(
+        "dialogue: turns with roles; an instruction and its reply are two",
+        (Dialogue,),
+        ("prompt", "completion"),
+        _reply,
+        required=("turns", "a dialogue without a turn"),
+    ),
+    "senses": Task(
+        "word-sense disambiguation: a word of a sentence has a sense",
+        (WordSense,),
+        required=("sense", "a word without a sense"),
+    ),
+    "rescoring": Task(
+        "rescoring: an utterance has an n-best list of hypotheses with scores, and a reference",
+        (NBest,),
+        required=("reference", "an n-best list without a reference"),
+    ),
     "translation": Task("machine translation: a text and its translation", (Pair,), ("left", "right"), _pair),
     "alignment": Task("word alignment: links between the words of a sentence pair", (Alignment,)),
     "summarisation": Task("summarisation: a text and its summary", (Pair,), ("text", "summary"), _pair),

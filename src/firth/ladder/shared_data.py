@@ -13,7 +13,7 @@ import numpy as np
 from firth.config import schema
 from firth.datasets.text_dataset import Documents, documents, make_tokenizer, tokenise_splits
 from firth.datasets.token_cache import Split
-from firth.datasets.world import World
+from firth.datasets.world import default_world
 from firth.errors import FirthError
 from firth.ladder.passages import Passage, extract_passages
 from firth.ladder.settings import Settings
@@ -90,7 +90,7 @@ class SharedData:
 
 def _true_bits_per_byte(texts: Sequence[str]) -> float:
     """Bits per byte under the world's true distribution: of these documents, or if they are many, in expectation."""
-    world = World()
+    world = default_world()
     if len(texts) > _MAX_EXACT:
         return world.bits_per_byte()
     return bits_per_byte(-sum(map(world.log_probability, texts)), sum(len(text.encode()) for text in texts))

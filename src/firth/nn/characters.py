@@ -12,6 +12,7 @@ from torch.nn import functional as F
 
 from firth.config import schema
 from firth.config.schema import Recurrent
+from firth.nn.pooling import last
 from firth.nn.recurrent import RecurrentLayers
 from firth.tokenizers.characters import END, MAX_WORD_BYTES, PAD, VOCAB_SIZE
 
@@ -77,9 +78,9 @@ class CharacterBiLSTM(nn.Module):
         """characters (words, characters) -> word vectors (words, 2 × states)."""
         vectors = F.dropout(F.embedding(characters, self.embedding), self.dropout, self.training)
         start = self.layers.start(len(characters), characters.device)
-        _, live = self.layers(vectors, start, (characters != PAD).sum(1))
-        words: Tensor = live["hidden"].flatten(1)
-        return words
+        real = characters != PAD
+        states, _ = self.layers(vectors, start, real.sum(1), final_state=False)
+        return last(states, real, directions=2)
 
 
 def _scaled_embedding(width: int) -> nn.Parameter:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Mapping
+from functools import partial
 from typing import Any, NamedTuple
 
 import torch
@@ -14,6 +15,7 @@ from torch.nn.utils.rnn import pack_padded_sequence, pad_packed_sequence
 from firth.config.schema import Recurrent
 from firth.errors import FirthError
 from firth.nn.linear import compute_dtype
+from firth.nn.ragged_recurrent import run_ragged
 
 
 class Cell(NamedTuple):
@@ -80,51 +82,72 @@ class RecurrentLayers(nn.Module):
         live: Mapping[str, Tensor],
         lengths: Tensor | None = None,
         kept_layers: list[Tensor] | None = None,
+        final_state: bool = True,
     ) -> tuple[Tensor, dict[str, Tensor]]:
         """x (batch, time, input width), live (batch, depth × directions, width) by name -> states (batch, time, width),
-        new live. With `lengths`, padding is skipped in both directions. Each layer's states are added to
-        `kept_layers`."""
+        new live. With `lengths`, padding is skipped in both directions; without `final_state` that is faster, and the
+        new live is empty. Each layer's states are added to `kept_layers`."""
         # oneDNN needs one dtype for all of its inputs; the carried state keeps its own
         dtype, config = compute_dtype(x), self.config
         final_states: list[tuple[Tensor, ...]] = []
         for layer in range(config.depth):
-            states, final = self._run_layer(layer, x.to(dtype), live, dtype, lengths)
+            states, final = self._run_layer(layer, x.to(dtype), live, lengths, final_state)
             states = states + x if config.residual and states.shape == x.shape else states
             x = _dropout(states, config.dropout, self.training, config.variational_dropout)
             final_states.append(final)
             if kept_layers is not None:
                 kept_layers.append(x)
-        named = zip(self.cell.state_names, zip(*final_states, strict=True), strict=True)
+        named = zip(self.cell.state_names, zip(*final_states, strict=True), strict=True) if final_state else ()
         return x, {name: torch.cat(parts).transpose(0, 1).to(live[name].dtype) for name, parts in named}
 
     def _run_layer(
-        self, layer: int, x: Tensor, live: Mapping[str, Tensor], dtype: torch.dtype, lengths: Tensor | None
+        self, layer: int, x: Tensor, live: Mapping[str, Tensor], lengths: Tensor | None, final_state: bool
     ) -> tuple[Tensor, tuple[Tensor, ...]]:
         """One layer: its output states, and its final state (directions, batch, width)."""
         bidirectional = self.config.bidirectional != "no"
         span = slice(layer * (1 + bidirectional), (layer + 1) * (1 + bidirectional))
-        initial = [live[name][:, span].to(dtype).transpose(0, 1).contiguous() for name in self.cell.state_names]
-        suffixes = ("", "_reverse")[: 1 + bidirectional]
-        weights = [weight for suffix in suffixes for weight in self._weights(f"l{layer}{suffix}")]
-        states, *final = self._run_cell(x, initial, weights, lengths)
+        initial = [live[name][:, span].to(x.dtype).transpose(0, 1).contiguous() for name in self.cell.state_names]
+        weights = [self._weights(f"l{layer}{suffix}") for suffix in ("", "_reverse")[: 1 + bidirectional]]
+        if lengths is None:
+            states, *final = self._run_padded(x, initial, weights)
+        elif self._is_fast_ragged(x) and not final_state:
+            run, size = partial(self._run_direction, weights), sum(each.numel() for each in weights[0])
+            states, final = run_ragged(run, x, initial, lengths, len(weights), size), []
+        else:
+            states, *final = self._run_packed(x, initial, weights, lengths)
         if self.config.bidirectional == "average":
             states = torch.stack(states.chunk(2, -1)).mean(0)
         return states, tuple(final)
 
-    def _run_cell(
-        self, x: Tensor, initial: list[Tensor], weights: list[Tensor], lengths: Tensor | None
+    def _is_fast_ragged(self, x: Tensor) -> bool:
+        """Whether segments of sequences are faster than packed ones: oneDNN has a kernel for LSTMs only."""
+        return x.device.type == "cpu" and self.config.cell == "lstm" and not self.config.projection
+
+    def _run_padded(
+        self, x: Tensor, initial: list[Tensor], weights: list[list[Tensor]], batch_first: bool = True
     ) -> tuple[Tensor, ...]:
-        """Output states (batch, time, width) and the final state, of sequences of equal or of their own lengths."""
-        bidirectional = self.config.bidirectional != "no"
-        if lengths is None:
-            initial_state = initial if len(initial) > 1 else initial[0]
-            return self.cell.run(x, initial_state, weights, True, 1, 0.0, self.training, bidirectional, True)
+        """Output states (batch, time, width) and the final state of sequences of equal lengths; weights by
+        direction."""
+        state, flat = initial if len(initial) > 1 else initial[0], [each for part in weights for each in part]
+        return self.cell.run(x, state, flat, True, 1, 0.0, self.training, len(weights) > 1, batch_first)
+
+    def _run_direction(
+        self, weights: list[list[Tensor]], x: Tensor, initial: list[Tensor], direction: int
+    ) -> tuple[Tensor, ...]:
+        """Output states (time, batch, width) of one direction, and its final state (batch, width)."""
+        states, *final = self._run_padded(x, [part[None] for part in initial], [weights[direction]], batch_first=False)
+        return states, *(part[0] for part in final)
+
+    def _run_packed(
+        self, x: Tensor, initial: list[Tensor], weights: list[list[Tensor]], lengths: Tensor
+    ) -> tuple[Tensor, ...]:
+        """Output states (batch, time, width) and the final state of sequences of their own lengths."""
         packed = pack_padded_sequence(x, lengths.cpu(), batch_first=True, enforce_sorted=False)
         assert packed.sorted_indices is not None and packed.unsorted_indices is not None  # it was sorted here
         initial = [part.index_select(1, packed.sorted_indices) for part in initial]  # longest sequence first
-        initial_state = initial if len(initial) > 1 else initial[0]
+        state, flat = initial if len(initial) > 1 else initial[0], [each for part in weights for each in part]
         data, *final = self.cell.run(
-            packed.data, packed.batch_sizes, initial_state, weights, True, 1, 0.0, self.training, bidirectional
+            packed.data, packed.batch_sizes, state, flat, True, 1, 0.0, self.training, len(weights) > 1
         )
         states, _ = pad_packed_sequence(packed._replace(data=data), batch_first=True, total_length=x.shape[1])
         return states, *(part.index_select(1, packed.unsorted_indices) for part in final)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import groupby, islice
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -35,7 +36,7 @@ _WORD_BEFORE = "a"  # any word: what follows it is tokenised as within a text
 class Seq2SeqOptions(GenerationConfig):
     """The options of generation: the decoding method, and constraints as words."""
 
-    max_length: int = bounded(0, least=0)  # 0: 50 tokens and twice as many as the longest source
+    max_length: int = bounded(0, least=0)  # 0: 50 tokens and twice the source's length (as a power of 2)
     target_prefix: str = ""  # forced prefix of every target
     force_words: tuple[str, ...] = ()  # words that must occur (lexically constrained decoding)
     bad_words: tuple[str, ...] = ()  # words that must not occur
@@ -88,11 +89,11 @@ class Seq2SeqModel(TextModel):
         """Hypotheses for each source, those of similar length decoded together."""
         order = sorted(range(len(sources)), key=lambda index: len(sources[index].ids))
         results: list[list[Any]] = [[]] * len(sources)
-        for first in range(0, len(sources), _BATCH_SIZE):
-            indices = order[first : first + _BATCH_SIZE]
-            batch = self.decode_batch([sources[index] for index in indices], options)
-            for index, hypotheses in zip(indices, batch, strict=True):
-                results[index] = hypotheses
+        for _, group in groupby(order, key=lambda index: _target_length(sources[index], options)):
+            while indices := [*islice(group, _BATCH_SIZE)]:
+                batch = self.decode_batch([sources[index] for index in indices], options)
+                for index, hypotheses in zip(indices, batch, strict=True):
+                    results[index] = hypotheses
         return results
 
     def decode_batch(
@@ -105,7 +106,7 @@ class Seq2SeqModel(TextModel):
             *([special.start] if self._add_start_token else []),
         ]
         limit = self.system.backbone.max_length
-        max_length = options.max_length or 50 + 2 * max(len(source.ids) for source in sources)
+        max_length = max(_target_length(source, options) for source in sources)  # `decode` puts equal ones together
         max_length = min(max_length, limit - len(start) + 1) if limit else max_length
         prompts = np.tile(start, (len(sources), 1))
         streams = {"source": pad_sources(sources, special.pad_id), "text": Tokens(prompts, prompts >= 0)}
@@ -170,3 +171,8 @@ def pad_sources(sources: Sequence[SourceSequence], pad: int) -> Tokens:
     characters = np.full((*mask.shape, MAX_WORD_BYTES), PAD, np.int64)
     characters[mask] = np.concatenate([source.characters for source in sources])
     return Tokens(ids, mask, characters=characters)
+
+
+def _target_length(source: SourceSequence, options: Seq2SeqOptions) -> int:
+    """The most tokens to generate: a function of the source alone, and equal for sources of similar length."""
+    return options.max_length or 50 + 2 * (1 << (len(source.ids) - 1).bit_length())

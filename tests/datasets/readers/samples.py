@@ -116,6 +116,13 @@ PLAIN = {
     "trees": b"(S (NP (DT a) (NN boat))\n   (VP (VB left)))\n( (X y))\n",
     "labels": b"__label__a __label__b red boat\n__label__a noon\n",
     "squad": SQUAD,
+    "choices": b'{"id": "q1", "context": "a", "question": "b?", "choices": ["c", "d"], "answer": 1}\n'
+    b'{"context": "a", "question": "", "choices": ["c", "d", "e"]}\n',
+    "dialogues": b'{"messages": [{"role": "user", "content": "hi"}, {"role": "assistant", "content": "ho"}]}\n',
+    "senses": b'{"words": ["a", "bank"], "position": 1, "word": "bank", "sense": "bank.n.01", "definition": "slope"}\n',
+    "wic": b"bank\tN\t1-0\ta bank\tbank it\tF\n",
+    "nbest": b"id\thypothesis\tscore\tpause\treference\tcontext\n"
+    b"u1\ta boat\t-1.5\t2\ta goat\tone\nu1\t\t-2\t0\ta goat\tone\nu2\tnoon\t0\t1\tnoon\t\n",
     "parallel": b"a boat\tun bateau\nnoon\tmidi\n",
     "alignments": b"0-0 1-2\n\n2-1\n",
     "similarity": b"left\tright\tscore\nboat\tship\t9.50\nboat\tnoon\t1\n",
@@ -141,6 +148,19 @@ CASES = {
     "images: table": Case(FORMATS["images"], b"0\ta\t0\tred\n1\tb\t0\tblue\n1\tb\t1\tsky\n", beside(npz(), False)),
     "idx: labels": Case(FORMATS["idx"], b"\0\0\x08\x01\0\0\0\x02\x05\x07", beside(IDX, False)),
     "idx: packed": Case(FORMATS["idx"], gzip.compress(IDX, mtime=0), alone),
+    "choices: RACE": Case(
+        FORMATS["choices"],
+        b'{"article": "a", "id": "r", "questions": ["b?", "c?"], "options": [["d", "e"], ["f", "g"]], '
+        b'"answers": ["B", "A"]}\n',
+        alone,
+    ),
+    "dialogues: prompts": Case(
+        replace(FORMATS["dialogues"], layout="prompt", extra="drop"),
+        b'{"prompt": "hi", "completion": "ho", "n": 1}\n',
+        alone,
+    ),
+    "nbest: no header": Case(FORMATS["nbest"], b"u1\ta boat\t-1.5\t2\nu1\ta\t-2\t0\n", alone),
+    "wic: labels": Case(FORMATS["wic"], b"T\nF\n", beside(b"a\tN\t0-0\ta\ta\nb\tV\t1-0\ta b\tb\n", False)),
     "parallel: files": Case(FORMATS["parallel"], b"un bateau\nmidi\n", beside(b"a boat\nnoon\n")),
     "series: numbers": Case(replace(FORMATS["series"], missing="nan", order="sort"), b"t,v\n2,1\n1,\n3,NA\n", alone),
     "squad: repair": Case(replace(FORMATS["squad"], offsets="repair"), SQUAD.replace(b": 8", b": 3"), alone),

@@ -13,7 +13,7 @@ from firth.datasets.readers import FORMATS, guess
 from firth.datasets.readers.parallel import Parallel
 from firth.errors import FirthError
 
-OTHERS = [name for name in FORMATS if name not in ("parallel", "images", "idx", "image-folder")]
+OTHERS = [name for name in FORMATS if name not in ("parallel", "wic", "images", "idx", "image-folder")]
 
 
 @pytest.mark.parametrize("encoding", ["latin-1", "cp1254", "utf-16"])

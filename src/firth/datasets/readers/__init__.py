@@ -6,6 +6,7 @@ of a file with them; `read(path, report)` reports faults and continues where it 
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
@@ -15,13 +16,17 @@ from typing import ClassVar, Protocol
 
 from firth.config import core
 from firth.datasets import numbered_lines
+from firth.datasets.readers import choices
+from firth.datasets.readers.choices import MultipleChoice
 from firth.datasets.readers.columns import Columns
 from firth.datasets.readers.conllu import Conllu
 from firth.datasets.readers.cranfield import Cranfield
+from firth.datasets.readers.dialogues import Dialogues
 from firth.datasets.readers.fasttext_labels import Labels
 from firth.datasets.readers.fault_report import Report
 from firth.datasets.readers.image_folders import ClassFolders
 from firth.datasets.readers.images import Arrays, Folder, Idx
+from firth.datasets.readers.nbest_lists import NBestLists
 from firth.datasets.readers.parallel import Alignments, Parallel
 from firth.datasets.readers.plain_text import PlainText
 from firth.datasets.readers.relevance import Judgements, Passages
@@ -30,6 +35,7 @@ from firth.datasets.readers.squad import Squad
 from firth.datasets.readers.tables import JsonLines, Table
 from firth.datasets.readers.trec import Trec
 from firth.datasets.readers.trees import Trees
+from firth.datasets.readers.word_senses import Senses, WordsInContext
 from firth.datasets.readers.wordlists import CONTEXTS, Analogies, Bats, Categories, Similarity
 from firth.datasets.records import Record
 from firth.errors import FirthError, unknown
@@ -54,6 +60,11 @@ FORMATS: dict[str, Format] = {
     "trees": Trees(),
     "labels": Labels(),
     "squad": Squad(),
+    "choices": MultipleChoice(),
+    "dialogues": Dialogues(),
+    "senses": Senses(),
+    "wic": WordsInContext(),
+    "nbest": NBestLists(),
     "parallel": Parallel(),
     "alignments": Alignments(),
     "similarity": Similarity(),
@@ -110,6 +121,8 @@ def guess(path: str | Path | Sequence[str | Path]) -> Format:
     for suffix in COMPRESSED:
         name = name.removesuffix(suffix)
     known = BY_EXTENSION.get(name.rpartition(".")[2].lower(), "")
+    if known == "jsonl":
+        return FORMATS[_json_lines_format(next((line for _, line in numbered_lines.lines(path) if line), ""))]
     if known and known != "text":
         return _with_separator(known, path)
     return _with_separator(_guess_by_content([line for _, line in islice(numbered_lines.lines(path), SAMPLE)]), path)
@@ -161,7 +174,7 @@ def _guess_by_content(sample: list[str]) -> str:
         "labels": lambda: first.startswith("__label__"),
         "trees": lambda: first.startswith("(") and any(line.count("(") > 1 for line in filled),
         "squad": lambda: first.startswith("{") and '"data"' in first[:1000],
-        "jsonl": lambda: first.startswith("{"),
+        _json_lines_format(first): lambda: first.startswith("{"),
         "analogy": lambda: re.match(r": \S", first) is not None,
         "cranfield": lambda: first.startswith(".I "),
         "trec": lambda: first.strip()[:5].lower() in ("<doc>", "<top>"),
@@ -169,6 +182,22 @@ def _guess_by_content(sample: list[str]) -> str:
         "tsv": lambda: "\t" in first and len({line.count("\t") for line in filled}) == 1,
     }
     return next((name for name, rule in rules.items() if rule()), "text")
+
+
+def _json_lines_format(line: str) -> str:
+    """The format of JSON lines by the keys of the first: of dialogues, choices, senses, or else a table."""
+    try:
+        values = json.loads(line)
+    except (ValueError, RecursionError):
+        return "jsonl"
+    if not isinstance(values, dict):
+        return "jsonl"
+    if isinstance(values.get("messages"), list):
+        return "dialogues"
+    if isinstance(values.get("words"), list) and "position" in values:
+        return "senses"
+    inside = values["question"] if isinstance(values.get("question"), dict) else values
+    return "choices" if any(isinstance(inside.get(name), (list, dict)) for name in choices.CHOICES) else "jsonl"
 
 
 def _has_columns(filled: list[str]) -> bool:

@@ -6,8 +6,22 @@ from collections.abc import Callable, Iterable, Iterator
 from itertools import chain, islice
 
 from firth.datasets.readers import trees
-from firth.datasets.records import Alignment, Image, Labelled, Pair, Question, Record, Sentence, Series, Tagged, Tree
-from firth.datasets.world import word_relations
+from firth.datasets.records import (
+    Alignment,
+    Choices,
+    Image,
+    Labelled,
+    NBest,
+    Pair,
+    Question,
+    Record,
+    Sentence,
+    Series,
+    Tagged,
+    Tree,
+    WordSense,
+)
+from firth.datasets.world import ambiguous_words, gold_dialogues, word_relations
 from firth.datasets.world.annotation import AnnotatedSentence, AnnotatedStory
 from firth.datasets.world.world_text import World
 
@@ -72,6 +86,33 @@ def _questions(world: World, count: int, start: int) -> Iterator[Question]:
         yield Question(f"{number}-none", story.text, f"Where does {stranger} come from?", (), title=title)
 
 
+def _choices(story: AnnotatedStory, number: int) -> Iterator[Choices]:
+    """The questions of a story that have choices."""
+    for position, question in enumerate(story.questions):
+        if question.choices:
+            answer = question.choices.index(question.answers[0].text)
+            yield Choices(story.text, question.text, question.choices, answer, f"{number}-{position}")
+
+
+def _per_world_story(
+    make: Callable[[World, AnnotatedStory, int], Iterable[Record]],
+) -> Callable[[World, int, int], Iterator[Record]]:
+    def records_of(world: World, count: int, start: int) -> Iterator[Record]:
+        return _per_story(lambda story, number: make(world, story, number))(world, count, start)
+
+    return records_of
+
+
+def _senses(world: World, story: AnnotatedStory, _: int) -> Iterator[WordSense]:
+    return chain.from_iterable(ambiguous_words.senses(world, sentence) for sentence in story.sentences)
+
+
+def _nbest(world: World, count: int, start: int) -> Iterator[NBest]:
+    from firth.datasets.world.noisy_channel import nbest_list
+
+    return (nbest_list(world, number) for number in range(start, start + count))
+
+
 def _captions(world: World, count: int, start: int) -> Iterator[Image]:
     from firth.datasets.world.scene_images import SceneImage
 
@@ -105,6 +146,12 @@ GOLD: dict[str, Callable[[World, int, int], Iterator[Record]]] = {
     "parsing": _per_sentence(lambda s: (conllu(s),)),
     "constituency": _per_sentence(lambda s: (trees.from_text(s.tree),)),
     "question-answering": _questions,
+    "multiple-choice": _per_story(_choices),
+    "dialogues": _per_world_story(lambda *about: (gold_dialogues.dialogue(*about),)),
+    "instructions": _per_world_story(gold_dialogues.instructions),
+    "senses": _per_world_story(_senses),
+    "words-in-context": _per_world_story(ambiguous_words.words_in_context),
+    "nbest": _nbest,
     "translation": _per_sentence(lambda s: (Pair(" ".join(s.words), " ".join(s.translation)),)),
     "alignments": _per_sentence(lambda s: (Alignment(tuple(sorted(s.alignment))),)),
     "summarisation": _per_story(lambda story, _: (Pair(story.text, story.summary),)),

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
-from functools import cached_property
+from functools import cache, cached_property
 from itertools import chain, count
 from math import exp, fsum, inf, log
 
@@ -81,6 +81,12 @@ class World:
         stops = parse(self._grammar.length(), ["."] * len(sentences))
         rest = [parse(sentence_symbol, sentence) for sentence in sentences[1:]]
         return fsum(_log_sum([result.log_probability for result in parses]) for parses in (stops, opening, *rest))
+
+    def sentence_log_probability(self, scene: Scene, words: Sequence[str], opening: bool = False) -> float:
+        """The log-probability (nats) of a sentence given the scene, by its words; −inf if it cannot be generated."""
+        first = words[0] if words[0] in self._proper_nouns else words[0][:1].lower() + words[0][1:]
+        symbol = self._grammar.opening() if opening else self._grammar.sentence(scene)
+        return _log_sum([result.log_probability for result in parse(symbol, [first, *words[1:]])])
 
     def entropy(self) -> float:
         """The exact entropy of a document, in nats."""
@@ -173,3 +179,9 @@ def _log_sum(logs: list[float]) -> float:
     """Log-sum-exp: the logarithm of the sum of probabilities; −inf of none."""
     top = max(logs, default=-inf)
     return top if top == -inf else top + log(sum(exp(value - top) for value in logs))
+
+
+@cache
+def default_world() -> World:
+    """The world of the built-in data; one for all readers, since building its grammar takes a second."""
+    return World()

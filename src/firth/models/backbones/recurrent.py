@@ -39,16 +39,20 @@ class RecurrentBackbone(nn.Module):
     ) -> Encoded:
         """Token embeddings (batch, time, input width) -> hidden states (batch, time, width), and the next state."""
         if self.bidirectional_setting:
-            return self.encode(vectors, tokens, keep_layers)
+            return self.encode(vectors, tokens, keep_layers, final_state=False)
         state = state or self.start(len(vectors), vectors.device)
         kept = [vectors] if keep_layers else None
         states, live = self.layers(vectors, state.live, kept_layers=kept)
         return Encoded(states, tokens.mask, tuple(kept or ()), State(source=state.source, live=live))
 
-    def encode(self, vectors: Tensor, tokens: Tokens, keep_layers: bool = False) -> Encoded:
-        """Whole sequences: the final state is that of each sequence's own last token (in reverse, of its first)."""
+    def encode(
+        self, vectors: Tensor, tokens: Tokens, keep_layers: bool = False, final_state: bool = True
+    ) -> Encoded:
+        """Whole sequences: the final state, if it is wanted, is that of each sequence's own last token (in reverse, of
+        its first)."""
         lengths = None if tokens.mask.all() else tokens.mask.sum(1)
         kept = [vectors] if keep_layers else None
-        states, live = self.layers(vectors, self.layers.start(len(vectors), vectors.device), lengths, kept)
-        state = State(source={}, live=live)
+        start = self.layers.start(len(vectors), vectors.device)
+        states, live = self.layers(vectors, start, lengths, kept, final_state)
+        state = State(source={}, live=live) if final_state else None
         return Encoded(states, tokens.mask, tuple(kept or ()), state, directions=self.directions)
