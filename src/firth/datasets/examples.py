@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 from firth.datasets import numbered_lines
-from firth.datasets.records import Image, Labelled, Pair, Question
+from firth.datasets.records import Choices, Image, Labelled, Pair, Question
 
 
 class TaggedSentence(NamedTuple):
@@ -22,17 +22,20 @@ class TaggedSentence(NamedTuple):
         return numbered_lines.at(self.where, self.lines[word] if self.lines else 0)
 
 
-Example = Labelled | Pair | Image | TaggedSentence | Question
+Example = Labelled | Pair | Image | TaggedSentence | Question | Choices
 
 
 def texts_of(example: Example) -> tuple[str, ...]:
-    """The one or two texts of an example; an image has none, and a tagged sentence its words."""
+    """The one or two texts of an example; an image has none, and a tagged sentence its words; of a multiple-choice
+    question the second has the choices too."""
     if isinstance(example, Image):
         return ()
     if isinstance(example, TaggedSentence):
         return (" ".join(example.words),)
     if isinstance(example, Question):
         return example.text, example.context
+    if isinstance(example, Choices):
+        return example.context, " ".join([example.question, *example.choices])
     return (example.left, example.right) if isinstance(example, Pair) else (example.text,)
 
 
@@ -40,7 +43,7 @@ def labels_of(example: Example) -> tuple[str, ...]:
     """The labels of an example; those of words, and answers, are not counted."""
     if isinstance(example, Labelled):
         return example.labels
-    if isinstance(example, TaggedSentence | Question):
+    if isinstance(example, TaggedSentence | Question | Choices):
         return ()
     return () if example.label is None else (example.label,)
 

@@ -13,7 +13,7 @@ from firth.config.schema import LabelledExamples
 from firth.datasets import leakage
 from firth.datasets.example_reader import SPLIT_ALIASES, SPLITS, WORLD, ExampleReader
 from firth.datasets.examples import Example, TaggedSentence, describe, describe_with_label, labels_of, texts_of
-from firth.datasets.records import Image, Pair, Question
+from firth.datasets.records import Choices, Image, Pair, Question
 from firth.datasets.table_columns import silent
 from firth.datasets.text_dataset import assign_splits
 from firth.errors import FirthError
@@ -124,6 +124,9 @@ def _content(example: Example) -> bytes:
         return json.dumps([*example.pixels.shape, example.label]).encode() + example.pixels.tobytes()
     if isinstance(example, TaggedSentence):
         return json.dumps([example.words, example.tags]).encode()
+    if isinstance(example, Choices):
+        content = [example.context, example.question, *example.choices, example.answer]
+        return json.dumps({"choices": content}, ensure_ascii=False).encode()
     if isinstance(example, Question):
         content = [example.text, example.context, *map(tuple, example.answers)]
         return json.dumps({"question": content}, ensure_ascii=False).encode()

@@ -24,6 +24,7 @@ from firth.models.build import System, build
 from firth.nn.linear import quantize_weights
 from firth.pipelines.answer_questions import QuestionAnswerer
 from firth.pipelines.causal_lm import make_causal_lm
+from firth.pipelines.choose import ChoiceModel
 from firth.pipelines.denoise import DenoisingModel
 from firth.pipelines.detect_replaced import ReplacedTokenDetector
 from firth.pipelines.embed import SentenceEncoder
@@ -54,6 +55,7 @@ TASK_MODELS: dict[type, Callable[..., Any]] = {
     schema.ClassificationHead: make_classifier,
     schema.TaggingHead: NeuralTagger,
     schema.SpanHead: QuestionAnswerer,
+    schema.ChoiceHead: ChoiceModel,
 }
 
 

@@ -14,7 +14,7 @@ def adapt_batching(config: schema.Neural, backbone: schema.Backbone) -> schema.N
     """A preset on whole texts for a pre-trained network: sequences within its number of positions; with causal
     attention [CLS] comes last and pooling takes the last token."""
     batching, head = config.batching, config.head
-    if not isinstance(batching, (schema.SentencePairs, schema.TwoTowers, schema.QuestionContext)):
+    if not isinstance(batching, (schema.SentencePairs, schema.TwoTowers, schema.QuestionContext, schema.ChoiceRows)):
         return config
     if isinstance(backbone, schema.Transformer) and isinstance(backbone.positions, FIXED_POSITIONS):
         batching = replace(batching, length=min(batching.length, backbone.context))

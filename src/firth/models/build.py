@@ -17,6 +17,7 @@ from firth.models.backbones.encoder_decoder import EncoderDecoderBackbone
 from firth.models.backbones.recurrent import RecurrentBackbone
 from firth.models.backbones.transformer import TransformerBackbone
 from firth.models.backbones.window import WindowBackbone
+from firth.models.heads.choice import ChoiceHead
 from firth.models.heads.discriminator import DiscriminatorHead
 from firth.models.heads.lm_head import CopyDistribution, LMHead
 from firth.models.heads.pointer_generator import PointerGeneratorHead
@@ -24,6 +25,7 @@ from firth.models.heads.sentence_embedding import PoolingHead
 from firth.models.heads.sequence_classification import ClassificationHead
 from firth.models.heads.span import SpanHead
 from firth.models.heads.tagging import TaggingHead
+from firth.models.heads.task_head import TaskHead
 from firth.models.inputs.image_patches import PatchEmbedding
 from firth.models.inputs.token_embedding import TokenEmbedding
 from firth.models.inputs.word_embedding import WordEmbedding
@@ -61,6 +63,7 @@ HEADS = {
     schema.ClassificationHead: ClassificationHead,
     schema.TaggingHead: TaggingHead,
     schema.SpanHead: SpanHead,
+    schema.ChoiceHead: ChoiceHead,
     schema.PoolingHead: PoolingHead,
 }
 OBJECTIVES: dict[type[schema.Objective], type[Objective]] = {
@@ -89,7 +92,7 @@ class System(nn.Module):
         | ConvolutionalBackbone
         | NoLayers
     )
-    head: LMHead | PointerGeneratorHead | DiscriminatorHead | ClassificationHead | TaggingHead | SpanHead | PoolingHead
+    head: LMHead | PointerGeneratorHead | DiscriminatorHead | TaskHead | PoolingHead
     objective: Objective
 
     def __init__(self, config: schema.Neural, sizes: Sizes) -> None:

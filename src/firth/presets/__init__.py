@@ -262,6 +262,13 @@ PRESETS: dict[str, Preset] = {
         "Devlin et al. 2019; Rajpurkar et al. 2018",
         "mini",
     ),
+    "bert-multiple-choice": Preset(
+        "BERT for multiple choice: a score for each choice, with a context or without (SWAG, RACE)",
+        fine_tuned.BERT_CHOICE_SIZES,
+        "questions with choices",
+        "Devlin et al. 2019",
+        "mini",
+    ),
     "siamese-classifier": Preset(
         "classifier of text pairs by a siamese network (bi-encoder): softmax over u, v and |u - v| (Sentence-BERT)",
         fine_tuned.SIAMESE_SIZES,
@@ -387,6 +394,8 @@ SYNONYMS: Mapping[str, str] = {
     "bilstm-crf": "bilstm-cnn-crf",
     "crf": "lstm-crf",
     "tagger": "pos-tagger",
+    "multiple-choice": "bert-multiple-choice",
+    "swag": "bert-multiple-choice",
     "squad": "bert-qa",
     "qa": "bert-qa",
     "question-answering": "bert-qa",

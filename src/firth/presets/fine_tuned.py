@@ -4,6 +4,9 @@ from dataclasses import replace
 from typing import Literal
 
 from firth.config.schema import (
+    ChoiceHead,
+    ChoiceQuestions,
+    ChoiceRows,
     ClassificationHead,
     Contrastive,
     Neural,
@@ -104,6 +107,17 @@ BERT_QA_SIZES = {
     "mini": _question_answering(BERT_MINI, 384, 128, _trained(3e-4, "5 epochs", 100)),
     "base": _question_answering(BERT_BASE, 384, 128, _trained(3e-5, "2 epochs", 100)),
     "large": _question_answering(BERT_LARGE, 384, 128, _trained(3e-5, "2 epochs", 100)),
+}
+
+# A score for each choice from the state of [CLS], and a softmax over the choices.
+BERT_CHOICE_SIZES = {
+    size: replace(
+        config,
+        data=ChoiceQuestions(),
+        batching=ChoiceRows(batch_size=16, length=config.batching.length),
+        head=ChoiceHead(),
+    )
+    for size, config in BERT_CLASSIFIER_SIZES.items()
 }
 
 

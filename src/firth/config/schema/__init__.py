@@ -16,6 +16,7 @@ from firth.config.schema.backbones import (
 from firth.config.schema.batching import (
     Batching,
     Bucketed,
+    ChoiceRows,
     Contiguous,
     ImageRows,
     Layout,
@@ -45,6 +46,7 @@ from firth.config.schema.count_models import (
     WordEmbeddings,
 )
 from firth.config.schema.data import (
+    ChoiceQuestions,
     LabelledExamples,
     LabelledImages,
     NoTokenizer,
@@ -56,6 +58,7 @@ from firth.config.schema.data import (
     Tokenizer,
 )
 from firth.config.schema.heads import (
+    ChoiceHead,
     ClassificationHead,
     DiscriminatorHead,
     Head,

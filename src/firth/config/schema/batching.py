@@ -108,6 +108,17 @@ class QuestionContext(RowLayout):
 
 
 @dataclass(frozen=True)
+class ChoiceRows(RowLayout):
+    """Multiple-choice questions: a sequence for each choice, after the context and with the question."""
+
+    kind: ClassVar[str] = "choices"
+    targets: ClassVar[str] = "choices"
+    batch_size: int = bounded(16, least=1)  # questions of a batch
+    length: int = bounded(128, least=8)  # tokens of a sequence at most; the longer of its two texts is truncated first
+    layout: Layout = "cls-first"
+
+
+@dataclass(frozen=True)
 class TwoTowers(RowLayout):
     """The two texts of a pair in separate rows, left and right; a line of plain text is paired with itself."""
 
@@ -175,6 +186,7 @@ Batching = (
     | SegmentPairs
     | SentencePairs
     | QuestionContext
+    | ChoiceRows
     | TwoTowers
     | SourceTarget
     | WordRows

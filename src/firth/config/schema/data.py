@@ -118,6 +118,15 @@ class Questions(LabelledExamples):
 
 
 @dataclass(frozen=True)
+class ChoiceQuestions(LabelledExamples):
+    """Multiple-choice questions, with a context or without."""
+
+    kind: ClassVar[str] = "choices"
+    tasks: ClassVar[tuple[str, ...]] = ("multiple-choice",)
+    text: tuple[str, ...] = ("world",)  # files of choices, or sets that `firth data` lists
+
+
+@dataclass(frozen=True)
 class LabelledImages(LabelledExamples):
     """Labelled images."""
 

@@ -108,6 +108,17 @@ class SpanHead(OtherHead):
 
 
 @dataclass(frozen=True)
+class ChoiceHead(OtherHead):
+    """Multiple choice: a score for each choice from its pooled vector, and a softmax over the choices."""
+
+    kind: ClassVar[str] = "choice"
+    predicts: ClassVar[str] = "choices"
+    pooling: PoolingKind = "first"
+    pooler: bool = True  # a dense layer with tanh before the score (BERT)
+    dropout: float = bounded(0.1, least=0.0, most=0.95)  # dropout before the score
+
+
+@dataclass(frozen=True)
 class PoolingHead(OtherHead):
     """Sentence embedding: one vector for the whole text."""
 
@@ -117,4 +128,5 @@ class PoolingHead(OtherHead):
     normalize: bool = True  # embeddings of length 1 (sentence-transformers: Normalize)
 
 
-Head = LMHead | PointerGeneratorHead | DiscriminatorHead | ClassificationHead | TaggingHead | SpanHead | PoolingHead
+TaskHead = ClassificationHead | TaggingHead | SpanHead | ChoiceHead  # of labelled tasks
+Head = LMHead | PointerGeneratorHead | DiscriminatorHead | TaskHead | PoolingHead

@@ -10,6 +10,7 @@ from firth.config.core import bounded, several
 from firth.config.schema.backbones import Backbone, Recurrent
 from firth.config.schema.batching import Batching, Contiguous
 from firth.config.schema.data import (
+    ChoiceQuestions,
     LabelledImages,
     NoTokenizer,
     Questions,
@@ -93,7 +94,9 @@ class Neural:
     """A neural model: data, tokenizer, batching, inputs, backbone, head, objective, and how it is trained."""
 
     kind: ClassVar[str] = "neural"
-    data: Text | TaskExamples | TextToText | Questions | TaggedWords | LabelledImages = field(default_factory=Text)
+    data: Text | TaskExamples | TextToText | Questions | ChoiceQuestions | TaggedWords | LabelledImages = field(
+        default_factory=Text
+    )
     tokenizer: Tokenizer | NoTokenizer = field(default_factory=Tokenizer)
     batching: Batching = field(default_factory=Contiguous)
     # by stream; a stream without an input of its own, as `source` and `target` with a shared vocabulary, has `text`'s

@@ -16,6 +16,7 @@ from typing import Any
 import numpy as np
 
 from firth.config import schema
+from firth.datasets.collators.choice_rows import ChoiceBatches
 from firth.datasets.collators.collator import Batches
 from firth.datasets.collators.contiguous import ContiguousBatches, WindowBatches
 from firth.datasets.collators.corruption.denoising import Denoising
@@ -43,6 +44,7 @@ _KINDS = {
     schema.SegmentPairs: SegmentPairBatches,
     schema.SentencePairs: SentencePairBatches,
     schema.QuestionContext: QuestionContextBatches,
+    schema.ChoiceRows: ChoiceBatches,
     schema.TwoTowers: TwoTowerBatches,
     schema.SourceTarget: SourceTargetBatches,
     schema.ImageRows: ImageBatches,

@@ -78,13 +78,15 @@ def pad_examples(
     examples: Sequence[Sequence[InputSequence]], special: SpecialTokens, *, segments: bool = False
 ) -> Tokens:
     """The examples as one stream; where they have several sequences each, (examples, sequences, time)."""
-    tokens = pad_sequences([sequence for example in examples for sequence in example], special, segments=segments)
-    count = len(examples[0])
+    count = max(map(len, examples))
+    missing = InputSequence(np.array([special.pad_id]), np.array([0]))  # has one token, so that poolings are defined
+    padded = [sequence for example in examples for sequence in (*example, *[missing] * (count - len(example)))]
+    tokens = pad_sequences(padded, special, segments=segments)
     if count == 1:
         return tokens
     shape = (len(examples), count, tokens.ids.shape[1])
     segment = None if tokens.segment is None else tokens.segment.reshape(shape)
-    there = np.ones(shape[:2], bool)
+    there = np.arange(count) < np.array([len(example) for example in examples])[:, None]
     return Tokens(tokens.ids.reshape(shape), tokens.mask.reshape(shape), segment=segment, sequences=there)
 
 
