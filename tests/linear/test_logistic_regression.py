@@ -13,7 +13,7 @@ from firth.linear.design_matrix import DesignMatrix
 from firth.linear.lbfgs import minimise
 from firth.linear.linear_model import LinearModel, softmax
 from firth.linear.logistic_regression import LogisticTrainer, log_count_ratios
-from firth.linear.model_selection import Texts, best, fit_temperature, train
+from firth.linear.model_selection import Texts, best, train
 from firth.linear.penalised_loss import Problem, logistic_loss, softmax_loss, squared_loss
 from firth.linear.ridge_regression import RidgeTrainer
 from firth.linear.sparse_product import SparseProduct
@@ -192,10 +192,11 @@ def test_the_temperature_makes_the_loss_smallest():
     problem, random = SingleLabel(("a", "b", "c")), np.random.default_rng(0)
     scores = random.normal(size=(400, 3))
     gold = np.array([random.choice(3, p=row) for row in softmax(scores)])
-    temperature = fit_temperature(problem, 7 * scores, gold)
+    temperature = problem.temperature(7 * scores, gold)
     losses = [problem.loss(7 * scores / (temperature * factor), gold) for factor in (0.9, 1, 1.1)]
     assert 5.5 < temperature < 9 and losses[1] == min(losses)
-    assert fit_temperature(problem, scores, np.full(400, -1)) == 1.0
+    assert problem.temperature(scores, np.full(400, -1)) == 1.0  # no label was seen in training
+    assert problem.temperature(scores, scores.argmax(1)) == 1.0
 
 
 @pytest.mark.parametrize("method", [LogisticRegression(l2=(1.0,), **EXACT), NaiveBayes(), MajorityClass()])

@@ -206,7 +206,8 @@ def _candidates(request: TrainRequest, prepared: Prepared, texts: Texts, selecti
     config, problem, progress = prepared.config, prepared.problem, request.progress
     began, candidates = perf_counter(), []
     log = Log(request.run.path / "log.jsonl", keep_to=0)
-    trained = model_selection.train(problem, texts, selection, config.method, config.calibration != "none")
+    calibrated = config.calibration != "none" and not isinstance(problem, targets.Value)
+    trained = model_selection.train(problem, texts, selection, config.method, calibrated)
     for step, candidate in enumerate(trained, 1):
         if not candidate.fit.converged:
             what = f"no convergence in {candidate.fit.iterations:,} iterations"

@@ -7,14 +7,12 @@ from dataclasses import replace
 from typing import Any, NamedTuple
 
 import numpy as np
-from scipy.optimize import minimize_scalar
 from scipy.sparse import csr_array
 
 from firth.config.schema import LogisticRegression, MajorityClass, NaiveBayes, RidgeRegression
 from firth.errors import FirthError
 from firth.linear.linear_model import LinearFit, LinearModel
 
-LOG_TEMPERATURES = (-4.0, 8.0)  # limits of the search
 FEW = 20  # validation texts, below which probabilities are not calibrated
 
 
@@ -62,7 +60,7 @@ def train(problem: Any, texts: Texts, selection: Texts | None, method: Any, cali
             yield Candidate(setting, fit, train_loss)
             continue
         scores = _scores(fit, selection)
-        temperature = fit_temperature(problem, scores, selection.gold) if calibrated else 1.0
+        temperature = problem.temperature(scores, selection.gold) if calibrated else 1.0
         loss, quality = problem.loss(scores / temperature, selection.gold), problem.quality(scores, selection.gold)
         yield Candidate(setting, fit, train_loss, loss, quality)
 
@@ -90,17 +88,7 @@ def finish(problem: Any, candidate: Candidate, calibration: Texts | None) -> Lin
     model = LinearModel(problem.names, fit.weights.astype(np.float32), fit.intercept, problem.link)
     if calibration is None:
         return model
-    return replace(model, temperature=fit_temperature(problem, model.scores(calibration.matrix), calibration.gold))
-
-
-def fit_temperature(problem: Any, scores: np.ndarray, gold: np.ndarray) -> float:
-    """The temperature with the lowest loss (Guo et al. 2017); 1 if there is nothing to fit it to."""
-    if problem.loss(scores, gold) is None:
-        return 1.0
-    minimum = minimize_scalar(
-        lambda log: problem.loss(scores / np.exp(log), gold), bounds=LOG_TEMPERATURES, method="bounded"
-    )
-    return float(np.exp(minimum.x))
+    return replace(model, temperature=problem.temperature(model.scores(calibration.matrix), calibration.gold))
 
 
 def _scores(fit: LinearFit, texts: Texts) -> np.ndarray:

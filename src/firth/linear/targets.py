@@ -17,6 +17,7 @@ from firth.linear import naive_bayes
 from firth.linear.linear_model import LinearFit, Link
 from firth.linear.logistic_regression import LogisticTrainer
 from firth.linear.ridge_regression import RidgeTrainer
+from firth.metrics.calibration import MIN_TEMPERATURE, binary_logits, fit_temperature, mean_nll
 
 Trainer = Callable[[float], LinearFit]  # a model with this penalty or smoothing
 UNSEEN = -1  # the number of a label that the training texts do not have
@@ -69,8 +70,12 @@ class SingleLabel:
         scores, gold = scores[known], gold[known]
         if not len(gold):
             return None
-        scores = scores - scores.max(1, keepdims=True)
-        return float((np.log(np.exp(scores).sum(1)) - scores[np.arange(len(gold)), gold]).mean())
+        return mean_nll(scores, gold)
+
+    def temperature(self, scores: np.ndarray, gold: np.ndarray) -> float:
+        """The temperature with the lowest loss; 1 if there is nothing to fit it to."""
+        known = gold != UNSEEN
+        return _temperature(scores[known], gold[known])
 
     def quality(self, scores: np.ndarray, gold: np.ndarray) -> float:
         """The accuracy."""
@@ -110,7 +115,11 @@ class MultiLabel:
 
     def loss(self, scores: np.ndarray, gold: np.ndarray) -> float | None:
         """The mean negative log-likelihood of the decisions about all labels; None without any."""
-        return float(np.logaddexp(0.0, np.where(gold, -scores, scores)).mean()) if gold.size else None
+        return mean_nll(binary_logits(scores), gold.ravel().astype(np.int64)) if gold.size else None
+
+    def temperature(self, scores: np.ndarray, gold: np.ndarray) -> float:
+        """The temperature with the lowest loss; 1 if there is nothing to fit it to."""
+        return _temperature(binary_logits(scores), gold.ravel().astype(np.int64))
 
     def quality(self, scores: np.ndarray, gold: np.ndarray) -> float:
         """The accuracy of the decisions."""
@@ -124,6 +133,14 @@ def _one_versus_rest(matrix: csr_array, gold: np.ndarray, method: Any) -> Traine
         return TRAINERS[type(method)](matrix, gold, 2, method)
     constant = LinearFit(np.zeros((matrix.shape[1], 2)), np.log(counts + 0.5))
     return lambda _: constant
+
+
+def _temperature(scores: np.ndarray, gold: np.ndarray) -> float:
+    """The best temperature; 1 without texts, and where no text is wrong: any certainty would be right."""
+    if not len(gold):
+        return 1.0
+    temperature = fit_temperature(scores, gold)
+    return 1.0 if temperature == MIN_TEMPERATURE else temperature
 
 
 # --- a value of a text ----------------------------------------------------------------------------------------------
