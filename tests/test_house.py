@@ -30,6 +30,7 @@ FLOORS = [
     "ngram",
     "alignment",
     "embeddings",
+    "linear",
     "nn",
     "models.inputs",
     "models.backbones",

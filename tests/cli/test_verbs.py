@@ -74,7 +74,7 @@ def test_train_as_json_has_a_line_for_everything(command, training, tmp_path):
 
 def test_a_plan_writes_no_run_folder(command, training, tmp_path):
     found = assert_done(command(*training, "--out", tmp_path / "out", "--plan"))
-    assert "parameters  6,647 (input 4,208, backbone 2,176, head 263)" in found.out and "steps       6 " in found.out
+    assert "parameters  6,647 (inputs 4,208, backbone 2,176, head 263)" in found.out and "steps       6 " in found.out
     plan = json.loads(assert_done(command(*training, "--out", tmp_path / "out", "--plan", "--json")).out)
     assert plan["parameters"] == sum(plan["parts"].values()) == 6647 and plan["steps"] == 6
     assert plan["seconds"] > 0 and plan["memory"] > 0 and plan["disk"] > 0

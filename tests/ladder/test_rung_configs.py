@@ -69,7 +69,7 @@ def test_the_command_trains_the_configuration_of_the_rung(name):
     )
     expected = schema.Tokenizer(**{**vars(TOKENIZER), "file": ""})
     assert parsed.config.data == settings.data and parsed.config.tokenizer == expected and parsed.config.seed == 7
-    for part in ("backbone", "method", "batching", "input"):
+    for part in ("backbone", "method", "batching", "inputs"):
         assert getattr(parsed.config, part, None) == getattr(choice.config, part, None)
     if hasattr(choice.config, "train"):
         assert parsed.config.train.optimizer == choice.config.train.optimizer and parsed.config.train.budget == "5s"

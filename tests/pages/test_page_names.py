@@ -22,7 +22,7 @@ from firth.datasets import sets
 
 INLINE = re.compile(r"(?<!`)`([^`]+)`(?!`)")
 FLAG = re.compile(r"(?<![\w-])--[a-z][\w-]*")
-GROUPS = "input|backbone|head|objective|batching|train|data|tokenizer|method|phrases"
+GROUPS = "inputs|backbone|head|objective|batching|train|data|tokenizer|method|phrases"
 SETTING = re.compile(rf"(?:^|--set )(({GROUPS})(?:\.[a-z_]\w*)+)(?![\w(]|\.py)")
 FILE_ENDINGS = (".conllu", ".de", ".en", ".json", ".py", ".txt")  # tokenizer.json is no setting
 RECORDED = {f"data.{key}" for key in ("byte_counts", "labels", "origin", "parts", "splits", "steps")}  # in config.json

@@ -59,7 +59,7 @@ def test_the_whole_model_has_the_loss_and_gradients_of_plain_torch(tied, table_w
     embed = TokenEmbedding(schema.TokenInput(), VOCABULARY, table_width)
     backbone = RecurrentBackbone(schema.Recurrent(width=6), table_width)
     head = LMHead(schema.LMHead(tied=tied), VOCABULARY, 6, table_width)
-    model = nn.ModuleDict({"input": embed, "backbone": backbone, "head": head})
+    model = nn.ModuleDict({"inputs": nn.ModuleDict({"text": embed}), "backbone": backbone, "head": head})
     ids, values = torch.randint(VOCABULARY, (2, ROWS, TIME))
     weight = torch.randint(2, (ROWS, TIME)).float()
     batch = Batch({"text": Tokens(ids, torch.ones(ROWS, TIME))}, {"text": Target(values, weight)})

@@ -21,6 +21,7 @@ RUNS = {  # preset -> text, settings, a tensor
     "ngram-lm:tiny": (WORDS, {}, "nodes"),
     "ibm-1": (PAIRS, TRAIN, "forward.probabilities"),
     "fasttext-classifier:tiny": (LABELLED, {**TRAIN, "tokenizer.min_count": 1}, "inputs"),
+    "naive-bayes": (LABELLED, {}, "weights"),
 }
 
 

@@ -100,14 +100,20 @@ def _fields_at(path: str, configs: Iterable[type]) -> Iterator[tuple[type, Any]]
     owners = list(configs)
     *groups, name = path.split(".")
     for group in groups:
-        hints = [_hints(owner)[group] for owner in owners if group in _names(owner)]
-        hints += [hint for owner in owners if get_origin(owner) is Streams for hint in get_args(owner)]  # of any stream
+        hints = [hint for owner in owners for hint in _hint(owner, group)]
         owners = list(dict.fromkeys(kind for hint in hints for kind in _members(hint) if _is_group(kind)))
-    return ((owner, _hints(owner)[name]) for owner in owners if name in _names(owner))
+    return ((owner, hint) for owner in owners for hint in _hint(owner, name))
 
 
 def _is_group(kind: Any) -> bool:
     return is_dataclass(kind) or get_origin(kind) is Streams
+
+
+def _hint(owner: Any, name: str) -> tuple[Any, ...]:
+    """The type of a field; none if there is no such field. Every stream has that of all."""
+    if get_origin(owner) is Streams:
+        return get_args(owner)
+    return (_hints(owner)[name],) if name in _names(owner) else ()
 
 
 def _members(hint: Any) -> tuple[Any, ...]:
@@ -121,7 +127,7 @@ def _hints(config: type) -> dict[str, Any]:
 
 @cache
 def _names(config: type) -> frozenset[str]:
-    return frozenset(field.name for field in fields(config)) if is_dataclass(config) else frozenset()
+    return frozenset(field.name for field in fields(config))
 
 
 def _as_text(value: object) -> str:

@@ -84,6 +84,12 @@ def run(
     max_length: Annotated[int | None, typer.Option(help="Tokens to generate at most.", min=1)] = None,
     count: Annotated[int | None, typer.Option(help="Results per input: texts, neighbours, labels.", min=1)] = None,
     threshold: Annotated[float | None, typer.Option(help="Minimum probability of a label.")] = None,
+    explain: Annotated[
+        bool | None, typer.Option("--explain", help="Print the n-grams that decided (linear models).")
+    ] = None,
+    features: Annotated[
+        bool | None, typer.Option("--features", help="Print each label's most informative n-grams (linear models).")
+    ] = None,
     embed: Annotated[bool | None, typer.Option("--embed", help="Print the vector of the input.")] = None,
     next_sentence: Annotated[
         str | None,
@@ -110,6 +116,7 @@ def run(
     """Use a model: generate, score, translate, classify, fill masks, embed."""
     named = {"score": score, "prefix": prefix, "max_length": max_length, "count": count, "temperature": temperature}
     named |= {"top_k": top_k, "top_p": top_p, "seed": seed, "threshold": threshold, "complete": complete}
+    named |= {"explain": explain, "features": features}
     named |= {"word": word, "embed": embed, "beam": beam, "length_penalty": length_penalty, "repetition": repetition}
     named |= {"plot": plot and str(plot), "tree": tree and str(tree), "next_sentence": next_sentence}
     options = {name: value for name, value in named.items() if value is not None} | _parse_settings(settings or [])

@@ -73,7 +73,11 @@ SECTIONS: Mapping[str, Mapping[str, ShortName]] = {
         "window": _short("Context words on each side (word vectors).", "method.window"),
         "negatives": _short("Negative samples for each context word (negative sampling).", "method.negatives"),
         "phrases": _short("Passes that join frequent word pairs into phrases; 0: none.", "phrases.passes"),
-        "word-ngrams": _short("Longest word n-gram of the fastText classifier.", "method.word_ngrams"),
+        "word-ngrams": _short(
+            "Longest word n-gram of fastText classifiers and linear models.",
+            "method.word_ngrams",
+            "features.word_ngrams",
+        ),
         "label-smoothing": _short(
             "Label smoothing: probability given to all other tokens.", "objective.label_smoothing"
         ),
@@ -110,7 +114,7 @@ SECTIONS: Mapping[str, Mapping[str, ShortName]] = {
         ),
         "patience": _short("Early stopping: evaluations in a row without improvement; 0: never.", "train.patience"),
         "precision": _short("bf16: mixed precision.", "train.precision"),
-        "threads": _short("Number of threads; 0: all cores.", "train.threads"),
+        "threads": _short("Number of threads; 0: all cores.", "train.threads", "method.threads"),
         "deterministic": _short(
             "Update word vectors in one thread: the same seed gives the same bytes.", "train.deterministic"
         ),

@@ -70,7 +70,7 @@ class TrainArguments(TypedDict, total=False):
     phrases: int
     """Passes that join frequent word pairs into phrases; 0: none."""
     word_ngrams: int
-    """Longest word n-gram of the fastText classifier."""
+    """Longest word n-gram of fastText classifiers and linear models."""
     label_smoothing: float
     """Label smoothing: probability given to all other tokens."""
     noise: str | Sequence[str]

@@ -55,6 +55,7 @@ _SCWS = "columns=id,left,left-pos,right,right-pos,left-context,right-context,sco
     f"rating{number}" for number in range(1, 11)
 )
 
+_TREC = {"train": _one("train.txt", 5452), "test": _one("test.txt", 500)}
 _SETS: dict[str, dict[str, object]] = {
     "aeslc-summarisation": {
         "task": "summarisation", "format": "jsonl", "columns": {"text": "body", "summary": "subject"},
@@ -236,9 +237,16 @@ _SETS: dict[str, dict[str, object]] = {
         "splits": {"train": _one("tquad-train.json.gz", 8308), "dev": _one("tquad-dev.json.gz", 892)},
         "about": "questions on Turkish texts about the history of science", "licence": "not stated",
     },
+    "trec-6": {
+        "task": "classification", "format": "labels", "settings": ("prefix=", "between=:", "levels=1"), "splits": _TREC,
+        "about": "question classification: six coarse labels", "licence": "free for research",
+    },
+    "trec-50": {
+        "task": "classification", "format": "labels", "settings": ("prefix=",), "splits": _TREC,
+        "about": "question classification: fifty fine labels", "licence": "free for research",
+    },
     "trec-questions": {
-        "task": "classification", "format": "labels", "settings": ("prefix=", "between=:"),
-        "splits": {"train": _one("train.txt", 5452), "test": _one("test.txt", 500)},
+        "task": "classification", "format": "labels", "settings": ("prefix=", "between=:"), "splits": _TREC,
         "about": "question classification: six coarse labels, and a fine one after each",
         "licence": "free for research",
     },
@@ -292,6 +300,7 @@ _SETS: dict[str, dict[str, object]] = {
     },
 }  # fmt: skip
 _FOLDERS = {f"multi30k-{name}": "multi30k" for name in ("de", "de-raw", "fr", "fr-raw")}
+_FOLDERS |= {"trec-6": "trec-questions", "trec-50": "trec-questions"}
 PUBLIC: dict[str, Dataset] = {
     name: Dataset(name, **{"folder": _FOLDERS.get(name, name), **values}, publisher=PUBLISHERS[name])
     for name, values in _SETS.items()

@@ -42,7 +42,7 @@ PUBLISHERS: dict[str, str] = {
     "time-series": "github.com/zhouhaoyi/ETDataset, and github.com/jbrownlee/Datasets for the small ones",
     "tinyshakespeare": "github.com/karpathy/char-rnn",
     "tquad": "TQuAD, github.com/TQuad/turkish-nlp-qa-dataset",
-    "trec-questions": "Li and Roth 2002, cogcomp.seas.upenn.edu/Data/QA/QC",
+    **dict.fromkeys(("trec-6", "trec-50", "trec-questions"), "Li and Roth 2002, cogcomp.seas.upenn.edu/Data/QA/QC"),
     "ud-english-ewt": f"{_UD}/UD_English-EWT",
     "ud-french-sequoia": f"{_UD}/UD_French-Sequoia",
     "ud-turkish-imst": f"{_UD}/UD_Turkish-IMST",

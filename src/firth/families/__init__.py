@@ -14,4 +14,5 @@ FAMILIES = {
     schema.FastTextClassifier: "firth.families.fasttext_classifier",
     schema.NgramModel: "firth.families.ngram",
     schema.AlignmentModel: "firth.families.alignment",
+    schema.LinearClassifier: "firth.families.linear_classifier",
 }

@@ -31,9 +31,9 @@ from firth.pipelines.embed import SentenceEncoder
 from firth.pipelines.fill_mask import MaskedLMModel
 from firth.pipelines.label_predictions import BaseClassifier
 from firth.pipelines.language_model import LanguageModel
+from firth.pipelines.neural_tagger import NeuralTagger
 from firth.pipelines.permutation_lm import PermutationLMModel
 from firth.pipelines.regression import make_classifier
-from firth.pipelines.tag import NeuralTagger
 from firth.pipelines.translate import TranslationModel
 from firth.report.run_page import write_report
 from firth.runs import checkpoints

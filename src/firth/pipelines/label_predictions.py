@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, get_args
 
@@ -88,8 +88,8 @@ class BaseClassifier(TrainedModel, ABC):
         predicted = [[label for label, _ in labels] for labels in self.predict(self.inputs(split))]
         names = ["accuracy"] if all(len(labels) == 1 for labels in gold) else ["precision@1", "recall@1"]
         values = [classification.precision(gold, predicted), classification.recall(gold, predicted)][: len(names)]
-        signed = self.signed(split)
-        scores = [Score(name, value, signed) for name, value in zip(names, values, strict=True)]
+        signed, note = self.signed(split), unseen_note(gold, self.labels)
+        scores = [Score(name, value, signed, note) for name, value in zip(names, values, strict=True)]
         return Table([*scores, Score("macro_f1", classification.macro_f1(gold, predicted), signed)])
 
     def score(self, texts: Any, labels: Iterable[str]) -> float:
@@ -135,6 +135,15 @@ class BaseClassifier(TrainedModel, ABC):
         examples = labelled_dataset.make_split(split.name, split.examples[:count])
         predictions = zip(examples.examples, self.predict(self.inputs(examples)), strict=True)
         return [_example_line(example, labels) for example, labels in predictions]
+
+
+def unseen_note(gold: Iterable[Collection[str]], labels: Collection[str]) -> str:
+    """The note on scores where some examples have labels that cannot be predicted; empty where none has."""
+    known = set(labels)
+    unseen = [label for each in gold for label in each if label not in known]
+    names = ", ".join(list(dict.fromkeys(unseen))[:5])
+    several = f"{len(unseen):,} of the labels are" if len(unseen) > 1 else "1 of the labels is"
+    return f"{several} not in the training examples: {names}" if unseen else ""
 
 
 def run_examples(

@@ -6,18 +6,14 @@ from abc import ABC, abstractmethod
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
-from itertools import pairwise
 from typing import Any, NamedTuple
 
 import numpy as np
-import torch
 
 from firth.arguments import as_list
 from firth.config.core import bounded
 from firth.datasets import labelled_dataset, tagged_sentences
-from firth.datasets.collators.batches import make_batches
 from firth.datasets.examples import TaggedSentence
-from firth.datasets.word_dataset import WordSplit, encode_sentences
 from firth.display import Table
 from firth.errors import FirthError, unknown
 from firth.generation.structured.linear_chain import LinearChain
@@ -25,12 +21,8 @@ from firth.generation.structured.span_marginals import TagDistribution
 from firth.generation.structured.tag_constraints import TagConstraints, restrict
 from firth.metrics import tagging
 from firth.metrics.score import Score, parse_signature, signature
-from firth.models.build import System
 from firth.pipelines.label_predictions import checked_examples, run_examples
-from firth.runs.run_folder import Run
 from firth.runs.trained_model import TrainedModel, given_text, read_options
-from firth.tokenizers.tokenizer import Tokenizer
-from firth.training.loop import autocast
 
 REPORT_SENTENCES = 12
 Sentence = Sequence[str]  # its words
@@ -241,56 +233,6 @@ class BaseTagger(TrainedModel, ABC):
         lines = ["\t".join(row) for row in zip(answer["words"], *columns, strict=True)]
         spans = [span for result in answer.get("spans", {}).values() for span in result]
         return "\n".join([*lines, *(f"{each['probability']:.4f}\t{each['label']}\t{each['text']}" for each in spans)])
-
-
-class NeuralTagger(BaseTagger):
-    """A trained neural tagger: what `firth.load` returns for one."""
-
-    def __init__(self, run: Run, tokenizer: Tokenizer | None, system: System) -> None:
-        self.run, self.system, self.config = run, system, run.record.config
-        self.tokenizers = run.tokenizers()
-        self.tokenizer = tokenizer
-
-    @property
-    def metric(self) -> str:
-        """The metric that is logged during training."""
-        return str(self.system.head.metric)
-
-    @staticmethod
-    def metric_value(total: float, count: float) -> float:
-        """The metric that is logged during training, from its sum and count."""
-        return total / count
-
-    def emissions(self, sentences: Sequence[Sentence]) -> list[Mapping[str, np.ndarray]]:
-        """The score of each tag at each word by layer, (words, tags), for each sentence."""
-        split = encode_sentences(sentences, self.labels, self.tokenizers, self.config)
-        whole = self._emissions(split)
-        edges = np.cumsum([0, *map(len, sentences)]).tolist()
-        return [{layer: scores[first:last] for layer, scores in whole.items()} for first, last in pairwise(edges)]
-
-    @torch.no_grad()
-    def _emissions(self, split: WordSplit) -> dict[str, np.ndarray]:
-        """The scores at every word of a split (words, tags), whatever the rows that they are computed in."""
-        whole = {layer: np.zeros((len(split.ids), len(names))) for layer, names in self.labels.items()}
-        special = next(iter(self.tokenizers.values())).special if self.tokenizers else None
-        for batch in make_batches(self.config.batching, split, special, 0).evaluation_batches():
-            with autocast(self.config.train):
-                result, mask = self.system.head.emissions(self.system.encode(batch.to()))
-            real = mask.numpy()
-            for layer, scores in result.items():
-                positions = batch.targets[layer].positions[:, : real.shape[1]]
-                whole[layer][positions[real]] = scores.numpy()[real]
-        return whole
-
-    def chain(self, layer: str) -> LinearChain:
-        """The scores of neighbouring tags of a layer."""
-        result: LinearChain = self.system.head.chain(layer)
-        return result
-
-    def signature_fields(self) -> dict[str, object]:
-        """The tokenizers, for signatures."""
-        parts = [f"{each.kind}/{each.hash[:8]}" for each in self.tokenizers.values()]
-        return {"tok": "+".join(parts) or "none", "ctx": self.config.batching.kind}
 
 
 def is_sentence(given: Any) -> bool:

@@ -15,6 +15,7 @@ from firth.config.schema import System
 from firth.errors import FirthError, unknown
 from firth.presets import (
     alignment,
+    bag_of_ngrams,
     denoising,
     embeddings,
     fasttext,
@@ -234,6 +235,36 @@ PRESETS: dict[str, Preset] = {
     ),
     "fasttext-classifier": Preset(
         "fastText text classifier: bag of words and word n-grams", fasttext.FAST_TEXT, LABELLED, "Joulin et al. 2017"
+    ),
+    "majority-class": Preset(
+        "majority class: always the most frequent label, the baseline of every classifier",
+        bag_of_ngrams.MAJORITY_CLASS,
+        LABELLED,
+        "the baseline of the field",
+    ),
+    "naive-bayes": Preset(
+        "multinomial naive Bayes on words, computed at once; also Bernoulli and complement",
+        bag_of_ngrams.NAIVE_BAYES,
+        LABELLED,
+        "McCallum and Nigam 1998; Rennie et al. 2003",
+    ),
+    "logistic-regression": Preset(
+        "logistic regression on word n-grams with an L2 penalty, by L-BFGS",
+        bag_of_ngrams.LOGISTIC_REGRESSION,
+        LABELLED,
+        "Berger et al. 1996",
+    ),
+    "nbsvm": Preset(
+        "NBSVM: logistic regression on word n-grams scaled by naive Bayes' log-count ratios",
+        bag_of_ngrams.NBSVM_SIZES,
+        LABELLED,
+        "Wang and Manning 2012",
+    ),
+    "ridge-regression": Preset(
+        "ridge regression of the similarity of two texts, on n-grams and overlaps",
+        bag_of_ngrams.RIDGE_REGRESSION,
+        "text pairs with scores",
+        "Hoerl and Kennard 1970",
     ),
     "bert-classifier": Preset(
         "BERT sequence classifier of texts or text pairs, from the state of [CLS]; --init-from takes a pre-trained run",

@@ -69,6 +69,16 @@ from firth.config.schema.heads import (
     TaggingHead,
 )
 from firth.config.schema.inputs import Input, Inputs, PatchInput, TokenInput
+from firth.config.schema.linear_models import (
+    NBSVM,
+    HashedNgramFeatures,
+    LinearClassifier,
+    LogisticRegression,
+    MajorityClass,
+    NaiveBayes,
+    NgramFeatures,
+    RidgeRegression,
+)
 from firth.config.schema.neural import TEXT, Neural, Optimizer, Schedule, Train
 from firth.config.schema.objectives import (
     CausalLM,
@@ -119,4 +129,4 @@ from firth.config.schema.word_inputs import (
 )
 
 # the union of all families' configurations, told apart by `kind`
-System = Neural | WordEmbeddings | FastTextClassifier | NgramModel | AlignmentModel
+System = Neural | WordEmbeddings | FastTextClassifier | NgramModel | AlignmentModel | LinearClassifier

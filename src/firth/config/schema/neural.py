@@ -65,7 +65,7 @@ class Train:
     budget: str = "2m"  # how long to train: 90s, 2m, 1.5h, 500 steps or 13 epochs
     optimizer: Optimizer = field(default_factory=Optimizer)
     schedule: Schedule = field(default_factory=Schedule)
-    # parts that are not trained; input and backbone: linear probing
+    # parts that are not trained; inputs and backbone: linear probing
     frozen: tuple[Literal["inputs", "backbone", "head"], ...] = ()
     # so many of the lowest layers are not trained, and the input is not either; 0: none
     frozen_layers: int = bounded(0, least=0)

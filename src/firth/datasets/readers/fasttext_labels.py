@@ -19,6 +19,7 @@ class Labels:
 
     prefix: str = "__label__"
     between: str = ""  # separator of several labels in one word, such as the colon of DESC:manner
+    levels: int = 0  # so many of the labels in one word are kept, from the first on; 0: all
     extensions: ClassVar[tuple[str, ...]] = ("ft", "fasttext")
     record_type: ClassVar[type] = Labelled
     task: ClassVar[str] = "classification"
@@ -46,7 +47,7 @@ class Labels:
             what = "no label" if not labels else "an empty label"
             raise FirthError(what, where=numbered_lines.at(path, number), do=f"begin the line with {self.prefix}NAME")
         if self.between:
-            labels = [label for word in labels for label in word.split(self.between)]
+            labels = [label for word in labels for label in word.split(self.between)[: self.levels or None]]
         return Labelled(rest, tuple(labels), number)
 
     def _check(self, words: list[str], text: str, where: str) -> None:

@@ -10,7 +10,7 @@ from typing import NamedTuple
 import numpy as np
 
 from firth.generation.structured.linear_chain import LinearChain, prepare_emissions
-from firth.jit import inline_kernel, kernel
+from firth.jit import kernel
 
 _TINY = 1e-200  # scaled sums below it are recomputed: what underflowed (below 1e-308) could matter to them
 
@@ -38,7 +38,7 @@ class Gradients(NamedTuple):
     end: np.ndarray  # (tags,)
 
 
-@inline_kernel
+@kernel
 def _log_sum(scores: np.ndarray, others: np.ndarray) -> float:
     """log Σ exp(scores + others); −inf if all are."""
     largest = -np.inf
@@ -53,7 +53,7 @@ def _log_sum(scores: np.ndarray, others: np.ndarray) -> float:
     return largest + np.log(total)  # type: ignore[no-any-return] # NumPy's float is Python's
 
 
-@inline_kernel
+@kernel
 def _exponentials(scores: np.ndarray, out: np.ndarray) -> float:
     """out = exp(scores − their maximum), which is returned; zeros if all are −inf."""
     largest = -np.inf
@@ -156,7 +156,7 @@ def _backward(
                 pairs[i, j] += scaled[i, j] * factors[i, j]
 
 
-@inline_kernel
+@kernel
 def _add_pairs(
     alpha: np.ndarray, transitions: np.ndarray, outgoing: np.ndarray, normaliser: float, weight: float,
     pairs: np.ndarray,

@@ -1,0 +1,1 @@
+"""Linear models without torch: bags of n-grams, naive Bayes, logistic regression, NBSVM, ridge regression; taggers."""
