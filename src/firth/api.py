@@ -82,6 +82,10 @@ def resolve_config(
         from firth.families.initialisation import configure_from_run
 
         config = _override_pretrained(configure_from_run(config, config.init_from), overrides, config.init_from)
+    if core.has(config, "inputs.words.encoder.init_from"):
+        from firth.families.pretrained_encoder import configure_encoder
+
+        config = configure_encoder(config)
     if teacher:
         from firth.families.distillation import configure_student
 
@@ -120,7 +124,7 @@ def train(
     dotted = [f"{name}={_text(value)}" for name, value in (settings or {}).items()]
     named = resolve_config(preset, dotted, _by_flag(short))
     if text is not None:
-        data = replace(named.config.data, text=_source_names(text))
+        data = replace(named.config.data, text=_source_names(text, named.config.data))
         named = replace(named, config=replace(named.config, data=data))
     return train_config(named, out, progress, state_dir)
 
@@ -298,18 +302,26 @@ def _resolve_paths(config: schema.System) -> schema.System:
             if part.pretrained_vectors:
                 vectors = str(Path(part.pretrained_vectors).absolute())
                 config = replace(config, inputs=config.inputs.replace(name, pretrained_vectors=vectors))
+    if core.has(config, "inputs.words.encoder.init_from") and config.inputs["words"].encoder.init_from:
+        part = config.inputs["words"]
+        encoder = replace(part.encoder, init_from=str(Path(part.encoder.init_from).absolute()))
+        config = replace(config, inputs=config.inputs.replace("words", encoder=encoder))
     if core.has(config, "objective.teacher") and config.objective.teacher:
         teacher = str(Path(config.objective.teacher).absolute())
         config = replace(config, objective=replace(config.objective, teacher=teacher))
     return config
 
 
-def _source_names(text: str | Path | Iterable[str]) -> tuple[str, ...]:
-    """The name of a text; documents from Python are kept in a file, whose name it is."""
+def _source_names(text: str | Path | Iterable[Any], data: Any) -> tuple[str, ...]:
+    """The name of a text; documents, or tagged sentences, from Python are kept in a file, whose name it is."""
     from firth.datasets.sources import keep_documents
+    from firth.datasets.tagged_sentences import as_documents
     from firth.datasets.token_cache import default_cache
 
-    return (str(text),) if isinstance(text, (str, Path)) else (keep_documents(text, default_cache() / "spool"),)
+    if isinstance(text, (str, Path)):
+        return (str(text),)
+    documents = as_documents(text) if isinstance(data, schema.TaggedWords) else text
+    return (keep_documents(documents, default_cache() / "spool"),)
 
 
 def _run_path(run: Any) -> Path:

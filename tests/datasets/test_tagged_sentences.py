@@ -124,7 +124,8 @@ def test_the_world_has_parts_of_speech_and_entities():
 
 
 def test_sentences_from_python(tmp_path):
-    name = keep_documents(["Ann\tB-PER\nruns\tO", "Oslo\tB-LOC"], tmp_path / "spool")
+    given = [[("Ann", "B-PER"), ("runs", "O")], [("Oslo", "B-LOC")]]
+    name = keep_documents(tagged_sentences.as_documents(given), tmp_path / "spool")
     data, _ = read(name, tasks=("ner",))
     assert [(s.words, s.tags) for s in sentences(data)] == [
         (("Ann", "runs"), (("B-PER", "O"),)),
@@ -132,6 +133,9 @@ def test_sentences_from_python(tmp_path):
     ]
     with pytest.raises(FirthError, match="sentence 1: some words have more tags than others"):
         read(keep_documents(["Ann\tB-PER\nruns"], tmp_path / "spool"))
+    for wrong in ([("Ann", "")], [("a\tb", "O")], [], [3]):
+        with pytest.raises(FirthError, match="Python documents: sentence 1: a word or a tag that is empty"):
+            list(tagged_sentences.as_documents([wrong]))
 
 
 @pytest.mark.parametrize(

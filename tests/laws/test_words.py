@@ -13,11 +13,13 @@ from hypothesis import strategies as st
 from firth.config import schema
 from firth.config.streams import Streams
 from firth.datasets.collators.batches import make_batches
-from firth.datasets.word_dataset import encode_sentences, make_tokenizers
+from firth.datasets.labelled_dataset import make_split as sentence_split
+from firth.datasets.word_dataset import encode_sentences, make_split, make_tokenizers
 from firth.models.build import build
 from firth.types import Sizes
-from word_samples import SPECIAL, TAGS, config, sentences, split
+from word_samples import SPECIAL, TAGS, config, sentences, split, tagged
 
+LABELS = {"upos": TAGS}
 VOCABULARY = [["the", "river", "runs", "日本", "don't", "Işık", "a b", "é", "abc", "abcabc"]]
 WORDS = schema.WordInput(schema.WordVectors(width=8), schema.CharacterCNN(4, 4), schema.CasingEmbedding(4))
 SYSTEMS = {
@@ -28,6 +30,19 @@ SYSTEMS = {
         inputs=Streams(words=replace(WORDS, characters=schema.CharacterBiLSTM(4, 4))),
         backbone=schema.NoBackbone(),
         head=schema.TaggingHead(decoder="crf"),
+    ),
+    "encoder": config(
+        inputs=Streams(
+            words=replace(
+                WORDS,
+                characters=schema.NoPart(),
+                encoder=schema.SubwordEncoder(
+                    input=schema.TokenInput(table_size=300),
+                    backbone=schema.Transformer(width=8, depth=1, heads=2, mask="bidirectional", context=90),
+                ),
+            )
+        ),
+        backbone=schema.NoBackbone(),
     ),
     "words-transformer": config(
         inputs=Streams(words=replace(WORDS, vectors=schema.NoPart(), combine="add")),
@@ -51,7 +66,7 @@ def network(name, made={}):  # noqa: B006
     if name not in made:
         system = SYSTEMS[name]
         tokenizers = make_tokenizers(system, VOCABULARY, {})
-        made[name] = build(system, Sizes.of(tokenizers, {"upos": TAGS})).eval(), tokenizers
+        made[name] = build(system, Sizes.of(tokenizers, LABELS)).eval(), tokenizers
     return made[name]
 
 
@@ -60,7 +75,7 @@ def predict(name, given_sentences, **batching):
     """The probabilities of the tags of each word, by sentence."""
     module, tokenizers = network(name)
     system = SYSTEMS[name]
-    part = encode_sentences(given_sentences, {"upos": TAGS}, tokenizers, system)
+    part = encode_sentences(given_sentences, LABELS, tokenizers, system)
     scores = np.full((len(part.ids), len(TAGS)), np.nan, np.float32)
     for batch in make_batches(replace(system.batching, **batching), part, SPECIAL, 1).evaluation_batches():
         encoded = module.encode(batch.to())
@@ -114,3 +129,14 @@ def test_training_needs_no_tag_of_every_word():
     changed = replace(half, values=np.where(half.weight > 0, half.values, (half.values + 1) % 3))
     losses = [module(replace(batch, targets={"upos": each}).to())[0] for each in (half, changed)]
     assert torch.equal(losses[0][0].sum, losses[1][0].sum) and losses[0][0].count == 3
+
+
+@pytest.mark.parametrize("name", SYSTEMS)
+def test_the_parts_of_a_batch_have_its_loss_together(name):
+    """As processes share it: the longest sentence may be in another part."""
+    module, tokenizers = network(name)
+    examples = sentence_split("train", tagged([*VOCABULARY, ["a"], ["river", "runs"]]))
+    part = make_split(examples, LABELS, tokenizers, SYSTEMS[name])
+    (batch,) = make_batches(SYSTEMS[name].batching, part, SPECIAL, 1).evaluation_batches()
+    whole, parts = module(batch.to())[0], [module(batch.slice_batch(n, n + 1).to())[0] for n in range(batch.size)]
+    assert whole[0].sum.item() == pytest.approx(sum(terms[0].sum.item() for terms in parts), rel=1e-4)

@@ -3,7 +3,8 @@ predicted, and what is done about tags that break their scheme."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
+import re
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -26,6 +27,7 @@ TASK_LAYERS = {
 }
 _SYNONYMS = (frozenset({"upos", "pos"}), frozenset({"chunk", "chunks"}), frozenset({"entity", "ner", "entities"}))
 _CONLLU = {"upos": conllu.UPOS, "xpos": conllu.XPOS, "feats": conllu.FEATS, "lemma": conllu.LEMMA}
+_SEPARATOR = re.compile(r"[\t\n]")
 _EMPTY = "_"  # CoNLL-U's value for nothing
 
 Layers = Mapping[str, tuple[str, ...]]
@@ -57,6 +59,17 @@ def read_named(name: str, config: TaggedWords, layers: tuple[str, ...]) -> Itera
     reader = SentenceReader(replace(config, text=(name,), test=(), layers=layers))
     sentences = list(reader.held_out("test"))
     return iter(sentences or reader.names((name,), "train"))
+
+
+def as_documents(sentences: Iterable[Iterable[Sequence[str]]]) -> Iterator[str]:
+    """Sentences from Python, each a list of words with their tags, as texts: a word and its tags on each line."""
+    for number, sentence in enumerate(sentences, 1):
+        rows = [row if isinstance(row, (list, tuple)) else (row,) for row in sentence]
+        cells = [cell for row in rows for cell in row]
+        if not cells or not all(isinstance(cell, str) and cell and not _SEPARATOR.search(cell) for cell in cells):
+            what = f"sentence {number}: a word or a tag that is empty, no string, or has a tab or a line end in it"
+            raise FirthError(what, where=FROM_PYTHON, do='give each sentence as [("word", "tag"), …]')
+        yield "\n".join(map("\t".join, rows))
 
 
 def _require_tags(train: labelled_dataset.Split, layers: tuple[str, ...]) -> None:

@@ -67,8 +67,8 @@ class WordSplit(Split):
         return sum(map(len, self.around))
 
     def room(self, length: int) -> int:
-        """The units that a row of a length has without special tokens."""
-        return max(1, length - self.special_tokens)
+        """The units that a row of a length has at most, without special tokens."""
+        return max(1, (min(length, self.context) if self.context else length) - self.special_tokens)
 
     @cached_property
     def characters(self) -> np.ndarray:
@@ -133,7 +133,14 @@ def make_tokenizers(
 
 def needs_subwords(config: schema.Neural) -> bool:
     """Whether the network reads the subwords of the words."""
-    return TEXT in config.streams
+    return TEXT in config.streams or encoder_of(config) is not None
+
+
+def encoder_of(config: schema.Neural) -> schema.SubwordEncoder | None:
+    """The encoder of subwords within the input of words, if it has one."""
+    part = config.used_inputs.get(WORDS)
+    encoder = part.encoder if isinstance(part, schema.WordInput) else None
+    return encoder if isinstance(encoder, schema.SubwordEncoder) else None
 
 
 def make_split(
@@ -162,7 +169,8 @@ def make_split(
     split = split.with_words(tokenizers[WORDS]) if WORDS in tokenizers else split
     if not needs_subwords(config):
         return split
-    before, _, after = special_tokens_around(config.batching.layout, tokenizers[TEXT].special)
+    layout = getattr(encoder_of(config), "layout", config.batching.layout)
+    before, _, after = special_tokens_around(layout, tokenizers[TEXT].special)
     return _with_tokens(replace(split, around=(before, after)), tokenizers[TEXT])
 
 
@@ -184,8 +192,10 @@ def _with_tokens(split: WordSplit, tokenizer: Tokenizer) -> WordSplit:
 
 def context_of(config: schema.Neural) -> int:
     """The words, or subwords with special tokens, that the network reads at most; 0: any number."""
-    backbone = config.backbone
-    return (backbone.context or config.batching.length) if isinstance(backbone, schema.Transformer) else 0
+    encoder = encoder_of(config)
+    stacks = [config.backbone, *([encoder.backbone] if encoder else [])]
+    limits = [stack.context or config.batching.length for stack in stacks if isinstance(stack, schema.Transformer)]
+    return min(limits, default=0)
 
 
 def _label_names(train: SentenceSplit, layer: int) -> tuple[str, ...]:

@@ -19,9 +19,9 @@ from firth.models.build import SPECIAL_TOKENS, System, resolve_backbone
 from firth.runs.run_folder import Run
 from firth.tokenizers.tokenizer import Tokenizer
 from firth.training.checkpoint import read_weights
+from firth.types import LABEL
 
 _NETWORK = ("inputs.", "backbone.")  # tensors that any objective uses
-_LABEL_ROWS = ("head.classifier.weight", "head.classifier.bias")  # a row for each label
 _TASK = ("head.", "objective.")  # tensors that only the same objective uses
 # Fields of window attention that stay the run's where the preset leaves them at their defaults.
 _WINDOW_FIELDS = ("scale_window", "dilation", "dilated_heads", "global_tokens", "global_projections")
@@ -78,7 +78,10 @@ def same_objective(one: object, other: object) -> bool:
     return isinstance(one, type(other)) or isinstance(other, type(one))
 
 
-def initialise_weights(system: System, config: schema.Neural, tokenizer: Tokenizer, labels: Sequence[str] = ()) -> str:
+Labels = Sequence[str] | Mapping[str, Sequence[str]]  # of the only target, or of each
+
+
+def initialise_weights(system: System, config: schema.Neural, tokenizer: Tokenizer, labels: Labels = ()) -> str:
     """Load the weights of the run `config.init_from`: the network, and for the same objective its head too, in which a
     label keeps its row whatever its index is now. Returns a summary."""
     run, pretrained = Run.open(config.init_from), _neural_config(config.init_from)
@@ -130,16 +133,29 @@ def _resize_rows(tensor: Tensor, target: Tensor, axis: int) -> Tensor:
 
 
 def _match_labels(
-    source: Mapping[str, Tensor], target: Mapping[str, Tensor], old: Sequence[str], new: Sequence[str]
+    source: Mapping[str, Tensor], target: Mapping[str, Tensor], old: Labels, new: Labels
 ) -> dict[str, Tensor]:
     """The rows of labels by their names; rows of new labels keep their initialisation."""
+    before, now = (labels if isinstance(labels, Mapping) else {LABEL: labels} for labels in (old, new))
     matched = {}
-    pairs = [(index, old.index(label)) for index, label in enumerate(new) if label in old]
-    for name in (name for name in _LABEL_ROWS if old and name in source and name in target):
-        matched[name] = target[name].clone()
-        for index, before in pairs:
-            matched[name][index] = source[name][before]
+    for layer, names in before.items():
+        pairs = [(index, names.index(label)) for index, label in enumerate(now.get(layer, ())) if label in names]
+        rows, columns = (torch.tensor([pair[side] for pair in pairs], dtype=torch.long) for side in (0, 1))
+        for name, axes in _label_axes(layer).items():
+            if names and name in source and name in target:
+                matched[name] = target[name].clone()
+                to, of = ((rows, columns) if axes == 1 else ((rows[:, None], rows), (columns[:, None], columns)))
+                matched[name][to] = source[name][of]
     return matched
+
+
+def _label_axes(target: str) -> dict[str, int]:
+    """The tensors with a row for each label of a target, and how many of their axes are of labels."""
+    if target == LABEL:
+        return {"head.classifier.weight": 1, "head.classifier.bias": 1}
+    emission, decoder = f"head.emission.{target}", f"head.decoder.{target}"
+    tensors = dict.fromkeys((f"{emission}.weight", f"{emission}.bias", f"{decoder}.start", f"{decoder}.end"), 1)
+    return {**tensors, f"{decoder}.transitions": 2}
 
 
 def _neural_config(init_from: str) -> schema.Neural:

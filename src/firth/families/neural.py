@@ -14,11 +14,13 @@ from firth.datasets.collators.collator import Batches
 from firth.datasets.collators.length_curriculum import LengthCurriculum, batches_per_stage, stage_configs
 from firth.datasets.token_cache import Split
 from firth.datasets.training_data import Tokenizers, read_training_data
+from firth.datasets.word_dataset import encoder_of
 from firth.errors import FirthError
 from firth.families.distillation import attach_teacher, initialise_student, teacher_metadata, teacher_tokenizers
 from firth.families.initialisation import initial_tokenizers, initialise_weights
 from firth.families.pass_training import require_trained
 from firth.families.pretrained_embeddings import load_pretrained_vectors, with_known_words
+from firth.families.pretrained_encoder import encoder_tokenizers, initialise_encoder
 from firth.families.validation import Validation
 from firth.models.build import System, build
 from firth.nn.linear import quantize_weights
@@ -264,6 +266,8 @@ def _known_tokenizers(request: TrainRequest) -> Tokenizers:
         return dict(request.tokenizers)
     if config.init_from:
         return initial_tokenizers(config)
+    if encoder_of(config) is not None:
+        return encoder_tokenizers(config)
     return teacher_tokenizers(config.objective) if isinstance(config.objective, schema.Distillation) else {}
 
 
@@ -277,7 +281,9 @@ def _initialise(prepared: Prepared, run: Run | None, say: Callable[[str], None])
     if teacher is not None:
         say(initialise_student(system, teacher))
     if config.init_from:
-        say(initialise_weights(system, config, tokenizer, prepared.splits["train"].label_names))
+        say(initialise_weights(system, config, tokenizer, prepared.splits["train"].metadata.get("labels", ())))
+    if summary := initialise_encoder(system, config):
+        say(summary)
     for name, part in config.used_inputs.items():
         if part.pretrained_vectors:
             own = prepared.tokenizers.get(name, tokenizer)

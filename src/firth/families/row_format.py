@@ -8,17 +8,25 @@ from firth.config import schema
 from firth.objectives.requirements import is_causal
 
 FIXED_POSITIONS = (schema.LearnedPositions, schema.AxialPositions)  # position encodings with a maximum length
+_OF_TEXTS = (
+    schema.SentencePairs,
+    schema.TwoTowers,
+    schema.QuestionContext,
+    schema.ChoiceRows,
+    schema.SubwordRows,
+)
 
 
 def adapt_batching(config: schema.Neural, backbone: schema.Backbone) -> schema.Neural:
     """A preset on whole texts for a pre-trained network: sequences within its number of positions; with causal
-    attention [CLS] comes last and pooling takes the last token."""
+    attention [CLS] comes last, and a text's or word's state is that of its last token."""
     batching, head = config.batching, config.head
-    if not isinstance(batching, (schema.SentencePairs, schema.TwoTowers, schema.QuestionContext, schema.ChoiceRows)):
+    if not isinstance(batching, _OF_TEXTS):
         return config
     if isinstance(backbone, schema.Transformer) and isinstance(backbone.positions, FIXED_POSITIONS):
         batching = replace(batching, length=min(batching.length, backbone.context))
     if is_causal(backbone):
         batching = replace(batching, layout="cls-last")
         head = replace(head, pooling="last") if head.pooling == "first" else head
+        head = replace(head, subwords="last") if isinstance(head, schema.TaggingHead) else head
     return replace(config, batching=batching, head=head)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import replace
 from typing import Any
 
@@ -43,11 +43,6 @@ from firth.objectives.supervised import SupervisedObjective
 from firth.types import Batch, Encoded, Sizes, State, Term, Tokens, derive_seed, expect
 
 InputModule = TokenEmbedding | PatchEmbedding | WordEmbedding
-INPUTS = {
-    schema.TokenInput: TokenEmbedding,
-    schema.PatchInput: PatchEmbedding,
-    schema.WordInput: WordEmbedding,
-}
 BACKBONES = {
     schema.Recurrent: RecurrentBackbone,
     schema.Window: WindowBackbone,
@@ -55,6 +50,25 @@ BACKBONES = {
     schema.EncoderDecoder: EncoderDecoderBackbone,
     schema.Convolutional: ConvolutionalBackbone,
     schema.NoBackbone: NoLayers,
+}
+
+
+def _word_embedding(config: schema.WordInput, vocabulary: int, width: int) -> WordEmbedding:
+    """The input of words, with the backbone of its encoder if it has one."""
+    encoder = config.encoder
+    if not isinstance(encoder, schema.SubwordEncoder):
+        return WordEmbedding(config, vocabulary, width)
+    if not encoder.input.table_size:
+        do = "set inputs.words.encoder.init_from=RUN"
+        raise FirthError("no pre-trained run is named", where="inputs.words.encoder", do=do)
+    backbone = BACKBONES[type(encoder.backbone)](encoder.backbone, encoder.input_width)
+    return WordEmbedding(config, vocabulary, width, backbone)
+
+
+INPUTS: dict[type[schema.Input], Callable[..., InputModule]] = {
+    schema.TokenInput: TokenEmbedding,
+    schema.PatchInput: PatchEmbedding,
+    schema.WordInput: _word_embedding,
 }
 HEADS = {
     schema.LMHead: LMHead,

@@ -141,8 +141,8 @@ class Run:
         return {stream: self.tokenizer(stream) for stream in self.record.tokenizers}
 
     def text_tokenizer(self) -> Tokenizer | None:
-        """The tokenizer of the text; None for images."""
-        return self.tokenizer("text") if self.record.tokenizers else None
+        """The tokenizer of the text; None for images, and for words that are not split."""
+        return self.tokenizer("text") if "text" in self.record.tokenizers else None
 
     def scores(self) -> list[dict[str, Any]]:
         """The signed scores so far."""

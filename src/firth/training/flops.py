@@ -16,7 +16,7 @@ from firth.models.build import System, build
 from firth.training.optimizer import SLOTS
 from firth.training.parameter_groups import count_trained
 from firth.training.planner import StepTiming
-from firth.types import Batch, Cursor, Sizes, Tokens
+from firth.types import Batch, Cursor, Sizes, Tokens, Words
 
 # Multiplications and additions for a parameter and a token: 2 forward, and backward 2 for the gradient of its input and
 # 2 for its own (Kaplan et al. 2020, section 2.1).
@@ -66,7 +66,7 @@ def _parameters(system: System) -> int:
 def _tokens(config: schema.Neural, batch: Batch[np.ndarray]) -> float:
     """Positions that a parameter is applied to: those of a stream, on average; patches of images."""
     sizes = [
-        stream.ids.size if isinstance(stream, Tokens) else stream.batch_size * config.input_of(name).positions
+        stream.ids.size if isinstance(stream, Tokens | Words) else stream.batch_size * config.input_of(name).positions
         for name, stream in batch.streams.items()
     ]
     return sum(sizes) / len(sizes)

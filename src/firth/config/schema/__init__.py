@@ -68,7 +68,7 @@ from firth.config.schema.heads import (
     SpanHead,
     TaggingHead,
 )
-from firth.config.schema.inputs import Input, Inputs, PatchInput, TokenInput
+from firth.config.schema.inputs import Input, Inputs, PatchInput
 from firth.config.schema.linear_models import (
     NBSVM,
     HashedNgramFeatures,
@@ -94,6 +94,7 @@ from firth.config.schema.objectives import (
     Seq2Seq,
     Supervised,
 )
+from firth.config.schema.token_inputs import TokenInput
 from firth.config.schema.transformer import (
     LSH,
     ALiBi,
@@ -124,6 +125,7 @@ from firth.config.schema.word_inputs import (
     CharacterBiLSTM,
     CharacterCNN,
     NoPart,
+    SubwordEncoder,
     WordInput,
     WordVectors,
 )

@@ -21,8 +21,9 @@ from firth.config.schema.data import (
     Tokenizer,
 )
 from firth.config.schema.heads import Head, LMHead
-from firth.config.schema.inputs import Input, Inputs, TokenInput
+from firth.config.schema.inputs import Input, Inputs
 from firth.config.schema.objectives import CausalLM, Objective
+from firth.config.schema.token_inputs import TokenInput
 from firth.errors import FirthError
 
 

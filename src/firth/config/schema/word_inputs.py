@@ -1,4 +1,4 @@
-"""The input of words: word embeddings, character-level vectors, casing; each may be left out."""
+"""The input of words: embeddings, character-level vectors, casing, a pre-trained encoder; each may be left out."""
 
 from __future__ import annotations
 
@@ -6,6 +6,10 @@ from dataclasses import dataclass, field
 from typing import ClassVar, Literal
 
 from firth.config.core import bounded
+from firth.config.schema.backbones import Recurrent
+from firth.config.schema.batching import Layout
+from firth.config.schema.token_inputs import TokenInput
+from firth.config.schema.transformer import Transformer
 
 
 @dataclass(frozen=True)
@@ -71,6 +75,35 @@ class CasingEmbedding:
 
 
 @dataclass(frozen=True)
+class SubwordEncoder:
+    """The hidden states of a pre-trained network that reads the subwords of the sentence."""
+
+    kind: ClassVar[str] = "run"
+    init_from: str = ""  # the pre-trained run: its tokenizer, network and weights
+    frozen: bool = True  # the network is not trained
+    # mix: a learned weighted mean of its embeddings and all of its layers (Peters et al. 2018); last: the last layer
+    layers: Literal["mix", "last"] = "mix"
+    subwords: Literal["first", "last", "mean"] = "first"  # a word's state, from those of its subword tokens
+    dropout: float = bounded(0.0, least=0.0, most=0.95)  # dropout of the words' states
+    layout: Layout = "cls-first"  # special tokens around the subwords; taken from the run, as what follows
+    input: TokenInput = field(default_factory=TokenInput)
+    backbone: Recurrent | Transformer = field(default_factory=Transformer)
+
+    @property
+    def input_width(self) -> int:
+        """The width of the token embeddings."""
+        return self.input.width or self.backbone.width
+
+    @property
+    def width(self) -> int:
+        """The width of a word's state."""
+        backbone = self.backbone
+        if isinstance(backbone, Transformer):
+            return backbone.width
+        return (backbone.projection or backbone.width) * (2 if backbone.bidirectional == "concatenate" else 1)
+
+
+@dataclass(frozen=True)
 class WordInput:
     """Vectors of words, made of several parts."""
 
@@ -83,6 +116,7 @@ class WordInput:
     vectors: WordVectors | NoPart = field(default_factory=WordVectors)
     characters: CharacterCNN | CharacterBiLSTM | NoPart = field(default_factory=CharacterCNN)
     shape: CasingEmbedding | NoPart = field(default_factory=NoPart)
+    encoder: SubwordEncoder | NoPart = field(default_factory=NoPart)
     combine: Literal["concatenate", "add"] = "concatenate"  # the parts; added, they need one width
     dropout: float = bounded(0.0, least=0.0, most=0.95)  # dropout of the whole vectors
     # a file or run of word vectors, with which the words that it has are initialised. The vocabulary then has every
@@ -92,5 +126,10 @@ class WordInput:
     @property
     def width(self) -> int:
         """The width of a word's vector."""
-        widths = [part.width for part in (self.vectors, self.characters, self.shape)]
+        widths = self.part_widths.values()
         return sum(widths) if self.combine == "concatenate" else max(widths)
+
+    @property
+    def part_widths(self) -> dict[str, int]:
+        """The width of each part, 0 if it is left out."""
+        return {name: getattr(self, name).width for name in ("vectors", "characters", "shape", "encoder")}

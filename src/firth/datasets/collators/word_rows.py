@@ -47,7 +47,7 @@ class WordBatches(BucketedBatches):
 
     @cached_property
     def _whole(self) -> WordBatches:
-        return replace(self, config=replace(self.config, length=self.split.context or _ANY_LENGTH))
+        return replace(self, config=replace(self.config, length=_ANY_LENGTH))
 
     @lru_cache(maxsize=1)  # noqa: B019 - one list; the object lives as long as the run
     def _items(self) -> Pieces:

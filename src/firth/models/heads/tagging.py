@@ -78,11 +78,12 @@ class TaggingHead(TaskHead):
         """The loss of each layer of tags; the metric is the accuracy of all, which costs time and is left out in
         training."""
         emissions, mask = self.emissions(encoded)
+        targets = {name: _narrow(targets[name], mask.shape[1]) for name in emissions}
         losses = {name: self._decoder(name).loss(emissions[name], targets[name], mask) for name in emissions}
         hits = mask.new_zeros((), dtype=torch.float32)
         if not self.training:
             hits = hits + sum(self._hits(name, emissions[name], targets[name], mask) for name in emissions)
-        return make_terms(losses, hits, {name: targets[name] for name in emissions})
+        return make_terms(losses, hits, targets)
 
     def scores(self, encoded: Encoded) -> dict[str, Tensor]:
         """The marginal probability of every tag at every word, by layer (batch, words, tags)."""
@@ -109,3 +110,8 @@ class TaggingHead(TaskHead):
         decoder = self.decoder[name]
         assert isinstance(decoder, SoftmaxTags | CRFTags)
         return decoder
+
+
+def _narrow(target: Target, words: int) -> Target:
+    """The targets of the first words: in a part of a batch, the longest sentence may be elsewhere."""
+    return Target(target.values[:, :words], target.weight[:, :words])

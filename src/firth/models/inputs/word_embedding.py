@@ -1,4 +1,4 @@
-"""Vectors of words: word embeddings, character-level vectors and casing, side by side or added."""
+"""Vectors of words: word embeddings, character-level vectors, casing, an encoder's states; side by side or added."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ from torch.nn import functional as F
 
 from firth.config import schema
 from firth.errors import FirthError
+from firth.models.inputs.subword_encoder import PretrainedEncoder
 from firth.nn.characters import CHARACTER_ENCODERS
 from firth.tokenizers.casing import CASINGS
 from firth.tokenizers.special_tokens import SPECIAL_TOKENS, UNK
@@ -22,7 +23,7 @@ class WordEmbedding(nn.Module):
 
     width_setting = "vectors.width"  # of the word embeddings, in the configuration
 
-    def __init__(self, config: schema.WordInput, vocabulary: int, width: int):
+    def __init__(self, config: schema.WordInput, vocabulary: int, width: int, backbone: nn.Module | None = None):
         super().__init__()
         _check(config)
         self.config, self.weight = config, None
@@ -36,6 +37,9 @@ class WordEmbedding(nn.Module):
         if isinstance(config.shape, schema.CasingEmbedding):
             values = torch.empty(len(CASINGS), config.shape.width).uniform_(-_INIT_RANGE, _INIT_RANGE)
             self.casing = nn.Parameter(values)
+        self.encoder = None
+        if isinstance(config.encoder, schema.SubwordEncoder):
+            self.encoder = PretrainedEncoder(config.encoder, expect(backbone, nn.Module))
 
     def backbone_inputs(self, stream: Stream) -> tuple[Tensor, Tokens]:
         """Embeddings (batch, words, width), and the words as tokens for the backbone."""
@@ -51,9 +55,10 @@ class WordEmbedding(nn.Module):
             parts.append(self._character_vectors(words, self.characters))
         if self.casing is not None:
             parts.append(F.embedding(expect(words.shape, Tensor), self.casing))
-        dtype = parts[0].dtype
+        if self.encoder is not None:
+            parts.append(self.encoder(expect(words.subwords, Tokens), words.ids.shape[1]))
         together = torch.cat(parts, -1) if self.config.combine == "concatenate" else torch.stack(parts).sum(0)
-        return F.dropout(together.to(dtype), self.config.dropout, self.training)
+        return F.dropout(together, self.config.dropout, self.training)
 
     def _word_vectors(self, words: Words) -> Tensor:
         config, ids = expect(self.config.vectors, schema.WordVectors), words.ids
@@ -78,8 +83,7 @@ class WordEmbedding(nn.Module):
 
 def _check(config: schema.WordInput) -> None:
     """Refuse an input without parts, and parts of several widths to be added."""
-    parts = {name: getattr(config, name).width for name in ("vectors", "characters", "shape")}
-    widths = {name: width for name, width in parts.items() if width}
+    widths = {name: width for name, width in config.part_widths.items() if width}
     if not widths:
         do = "set inputs.words.vectors.kind=learned, or inputs.words.characters.kind=cnn"
         raise FirthError("an input without parts", where="inputs.words", do=do)
