@@ -13,10 +13,12 @@ COLOURS = ("red", "green", "blue", "white")
 
 
 def questions():
-    for number, colour in enumerate(COLOURS * 12):
-        others = [other for other in COLOURS if other != colour][: 1 + number % 3]
-        choices = [*others, colour] if number % 2 else [colour, *others]
-        yield {"context": f"the car is {colour}", "question": "it is", "choices": choices, "answer": choices.index(colour)}
+    """The sky is blue, whatever else there is to choose from, and wherever it stands."""
+    for number in range(48):
+        others = [COLOURS[(number + step) % 4] for step in range(1 + number % 3)]
+        choices = [other for other in others if other != "blue"] or ["red"]
+        choices.insert(number % (len(choices) + 1), "blue")
+        yield {"context": "look at the sky", "question": "it is", "choices": choices, "answer": choices.index("blue")}
 
 
 @pytest.fixture(scope="module")
@@ -43,11 +45,11 @@ def model(tmp_path_factory):
 def test_it_learns(model):
     (score,) = model.evaluate()
     assert score.value == 1.0 and "chance" in score.note
-    assert model.choose("it is", ["green", "blue", "red", "white"], "the car is blue")[0][0] == "blue"
+    assert model.choose("it is", ["green", "blue", "red", "white"], "look at the sky")[0][0] == "blue"
 
 
 def test_choices_are_read_one_by_one(model):
-    asked = [Choices("the car is red", "it is", ("red", "blue")), Choices("the car is blue", "it is", COLOURS)]
+    asked = [Choices("the sky", "it is", ("red", "blue")), Choices("look at the sky", "it is", COLOURS)]
     together = model.choice_probabilities(asked)
     assert [len(row) for row in together] == [2, 4]
     for question, row in zip(asked, together, strict=True):
@@ -63,5 +65,5 @@ def test_what_cannot_be_chosen_is_one_line(model):
         model.answer("the car is red\tit is\tred", {})
     with pytest.raises(FirthError, match="fewer than two choices, or an empty one"):
         model.choose("it is", ["red", " "])
-    answer = model.answer("the car is red\tit is\tred\tblue", {})
-    assert model.format_answer(answer).split("\n")[0].endswith("\tred")
+    answer = model.answer("\tthe sky is\tred\tblue", {})
+    assert model.format_answer(answer).split("\n")[0].endswith("\tblue")
