@@ -242,6 +242,7 @@ COMMANDS_BEFORE: dict[str, list[str]] = {
     "python.md": ["firth train bert:tiny --text stories.txt --quiet --out runs/x",
                   "firth export runs/x --to huggingface --out bert-folder"],
     "results.md": ["firth train bert:tiny --text stories.txt --quiet --out RUN"],
+    "tagging.md": ["firth data convert world-parsing train.conllu --to conllu --split test"],
     "vectors.md": ["firth train skipgram --text world --quiet --out runs/wiki",
                    "firth train ppmi --text world --quiet --out runs/wiki-ppmi",
                    "firth train skipgram --text eng.txt --quiet --out runs/eng",

@@ -71,6 +71,12 @@ def _scored(left: str, right: str, score: str, line: int) -> Pair:
     return Pair(left, right, None, value, line)
 
 
+def _valued(text: str, score: str, line: int) -> Labelled:
+    if parse_number(score) is None:
+        raise FirthError(f"score {quote(score)} is not a number", do="give a number in every row")
+    return Labelled(text, (score,), line)
+
+
 def _pair(left: str, right: str, line: int) -> Pair:
     return Pair(left, right, line=line)
 
@@ -129,6 +135,7 @@ TASKS: dict[str, Task] = {
         _scored,
         required=("score", "a pair without a score"),
     ),
+    "regression": Task("text regression: a text has a value", (Labelled,), ("text", "score"), _valued),
     "tagging": Task("sequence tagging: every word has a tag", (Tagged,), converters=((Sentence, _parts_of_speech),)),
     "chunking": Task("chunking (shallow parsing): spans of words have a label", (Tagged,)),
     "ner": Task("named entity recognition: spans of words are names, with a label", (Tagged,)),

@@ -10,6 +10,7 @@ import numpy as np
 
 from firth.config import schema
 from firth.datasets import labelled_dataset
+from firth.datasets.label_ids import VALUE, example_targets
 from firth.datasets.records import Pair
 from firth.display import Table
 from firth.errors import FirthError
@@ -46,21 +47,32 @@ class TextRegressor(TextClassifier):
     # --- evaluation -------------------------------------------------------------------------------------------
 
     def scores(self, split: labelled_dataset.Split) -> list[Score]:
-        """Spearman and Pearson correlation with the gold values of sentence pairs."""
-        gold = [example.score if isinstance(example, Pair) else None for example in split.examples]
-        if not gold or None in gold or len(self.labels) > 1:
-            what = "no sentence pairs with a score to compare with" if len(self.labels) == 1 else "several values"
-            raise FirthError(what, where=split.name, do="give pairs with scores to a model of one value")
-        values, signed = self.predict(self.inputs(split)), self.signed(split)
-        return Table(
-            [Score("spearman", spearman(values, gold), signed), Score("pearson", pearson(values, gold), signed)]
-        )
+        """Spearman and Pearson correlation with the gold values, and the mean squared error."""
+        if len(self.labels) > 1:
+            raise FirthError("several values", where=split.name, do="score a model of one value")
+        gold, values, signed = self._gold(split), self.predict(self.inputs(split)), self.signed(split)
+        correlations = {"spearman": spearman(values, gold), "pearson": pearson(values, gold)}
+        named = correlations | {"mean_squared_error": float(((values - gold) ** 2).mean())}
+        return Table([Score(name, value, signed) for name, value in named.items()])
+
+    def _gold(self, split: labelled_dataset.Split) -> np.ndarray:
+        """The gold values of pairs with scores, or of texts whose labels are numbers."""
+        if not split.examples or any(isinstance(each, Pair) and each.score is None for each in split.examples):
+            do = "give texts or pairs with scores to a model of values"
+            raise FirthError("no scores to compare with", where=split.name, do=do)
+        return np.asarray(example_targets(split, (VALUE,), "regression").values, np.float64)
+
+    def report_examples(self, split: labelled_dataset.Split, count: int) -> list[str]:
+        """Some examples for the report: the gold value, the predicted value, the text."""
+        shown = labelled_dataset.make_split(split.name, split.examples[:count])
+        rows = zip(self._gold(shown), self.predict(self.inputs(shown)), shown.examples, strict=True)
+        return [f"{gold:g} | {value:.3f} | {labelled_dataset.describe(example)[:300]}" for gold, value, example in rows]
 
     def load_examples(
         self, text: str | Iterable[labelled_dataset.Example] | None, split: str
     ) -> labelled_dataset.Split:
-        """Sentence pairs with scores."""
-        if not isinstance(text, str):
+        """Texts or sentence pairs with scores."""
+        if not isinstance(text, str) or "similarity" in self.config.data.tasks:
             return super().load_examples(text, split)
         return labelled_dataset.make_split("given", labelled_dataset.read_named(text, _PAIRS))
 
