@@ -71,7 +71,7 @@ def resolve_config(
         name, config = record.preset, reset_intervals(record.config)
     else:
         name, config = what, find_preset(what)
-    named = [f"{full}={value}" for key, value in short.items() for full in _full_names(key, config, name)]
+    named = [setting for key, value in short.items() for setting in _settings(key, value, config, name)]
     overrides = [*named, *settings]
     config, preset = core.override(config, overrides), config
     teacher = core.has(config, "objective.teacher") and config.objective.teacher
@@ -82,6 +82,9 @@ def resolve_config(
         from firth.families.initialisation import configure_from_run
 
         config = _override_pretrained(configure_from_run(config, config.init_from), overrides, config.init_from)
+    if isinstance(config, schema.Neural) and config.train.adapter.kind != "none" and not config.init_from:
+        what, do = "an adapter is trained for a pre-trained network", "name its run: --init-from runs/bert"
+        raise FirthError(what, where="train.adapter", do=do)
     if core.has(config, "inputs.words.encoder.init_from"):
         from firth.families.pretrained_encoder import configure_encoder
 
@@ -354,6 +357,14 @@ def _require_unused(path: Path) -> None:
     names = [entry.name for entry in path.iterdir()] if path.is_dir() else []
     if any(name not in ("tokenizers", LOCATION) and not name.startswith(".") for name in names):
         raise FirthError("this folder has other files in it", where=path, do="choose an empty or a new one with --out")
+
+
+def _settings(short: str, value: str, config: schema.System, preset: str) -> list[str]:
+    """A short name's settings by full name: its group's, if it has one, and its own."""
+    group = SHORT_NAMES[short].group if short in SHORT_NAMES else ""
+    chosen = [group] if group and core.has(config, group.partition("=")[0]) else []
+    names = _full_names(short, core.override(config, chosen), preset)
+    return [*chosen, *(f"{name}={value}" for name in names)]
 
 
 def _full_names(short: str, config: schema.System, preset: str) -> list[str]:

@@ -10,6 +10,7 @@ from firth.config import schema
 from firth.errors import FirthError, unknown
 from firth.families import neural
 from firth.families.pass_training import require_trained
+from firth.families.run_weights import load_weights
 from firth.interop import exporter, verification
 from firth.interop.importer import PretrainedModel, load_pretrained
 from firth.interop.model_family import is_headless
@@ -17,7 +18,7 @@ from firth.interop.sentence_encoder import add_pooling, encoder_only
 from firth.models.build import System, build
 from firth.objectives.replaced_token import generator_config
 from firth.runs.run_folder import Record, Run
-from firth.training.checkpoint import load_model, tensor_bytes
+from firth.training.checkpoint import tensor_bytes
 from firth.types import Sizes
 
 if TYPE_CHECKING:
@@ -96,7 +97,7 @@ def export(run: Run, to: str, out: Path, *, verify: bool = False) -> str:
         config = encoder_only(config)
     family = exporter.select_family(config, name or record.data.get("family", ""))
     whole = build(record.config, Sizes.of(run.tokenizers(), labels)).eval()
-    load_model(run.weights, whole, run.config_digest())
+    load_weights(run, whole)
     system = whole if config is record.config else _extract(whole, config)
     exporter.save_pretrained(out, family, config, tokenizer, system.state_dict(), labels, generation)
     if is_encoder:

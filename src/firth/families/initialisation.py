@@ -14,11 +14,12 @@ from firth.errors import FirthError
 from firth.families.context_extension import extend_context
 from firth.families.pass_training import require_trained
 from firth.families.row_format import adapt_batching
+from firth.families.run_weights import read_merged
 from firth.families.vocabulary_surgery import vocabulary_axes
 from firth.models.build import SPECIAL_TOKENS, System, resolve_backbone
+from firth.nn.lora import is_adapter
 from firth.runs.run_folder import Run
 from firth.tokenizers.tokenizer import Tokenizer
-from firth.training.checkpoint import read_weights
 from firth.types import LABEL
 
 _NETWORK = ("inputs.", "backbone.")  # tensors that any objective uses
@@ -49,6 +50,10 @@ def configure_from_run(config: schema.Neural, init_from: str) -> schema.Neural:
     same_head = type(pretrained.head) is type(config.head) and not headless
     if same_objective(pretrained.objective, config.objective) and same_head:
         combined = replace(combined, head=pretrained.head)
+        if config.train.adapter.kind != "none" and pretrained.head.outputs == "vocabulary":
+            # the head is of the pre-trained network too; a head of labels is trained
+            train = replace(config.train, frozen=tuple(dict.fromkeys((*config.train.frozen, "head"))))
+            combined = replace(combined, train=train)
     if isinstance(pretrained.objective, schema.Seq2Seq) and isinstance(config.objective, schema.Seq2Seq):
         own = pretrained.objective
         tokens = {"decoder_start": own.decoder_start, "add_start_token": own.add_start_token}
@@ -88,11 +93,12 @@ def initialise_weights(system: System, config: schema.Neural, tokenizer: Tokeniz
     require_trained(run, "trained weights")
     same = same_objective(pretrained.objective, config.objective)
     parts = (*_NETWORK, *_TASK) if same else _NETWORK
-    source = {name: tensor for name, tensor in read_weights(run.weights)[1].items() if name.startswith(parts)}
-    target = system.state_dict()
+    source = {name: tensor for name, tensor in read_merged(run).items() if name.startswith(parts)}
+    whole = system.state_dict()
+    target = {name: tensor for name, tensor in whole.items() if not is_adapter(name)}
     source |= _match_labels(source, target, run.record.data.get("labels", ()), labels)
     loaded = match_tensors(extend_context(source, target), target, vocabulary_axes(config), str(run.path))
-    system.load_state_dict({**target, **loaded})
+    system.load_state_dict({**whole, **loaded})
     new = sorted(name for name in target if name not in loaded)
     summary = f"{len(loaded):,} of {len(target):,} tensors initialised from {config.init_from}"
     return f"{summary}; new: {_format_names(new)}" if new else summary
