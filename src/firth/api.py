@@ -79,9 +79,11 @@ def resolve_config(
         what = "--teacher and --init-from both decide the initial weights"
         raise FirthError(what, do="leave one out: a student starts from its teacher")
     if isinstance(config, schema.Neural) and config.init_from:
-        from firth.families.initialisation import configure_from_run
+        from firth.families.initialisation import configure_from_run, freeze_pretrained_head
 
         config = _override_pretrained(configure_from_run(config, config.init_from), overrides, config.init_from)
+        if not any(setting.startswith("train.frozen=") for setting in overrides):
+            config = freeze_pretrained_head(config)
     if isinstance(config, schema.Neural) and config.train.adapter.kind != "none" and not config.init_from:
         what, do = "an adapter is trained for a pre-trained network", "name its run: --init-from runs/bert"
         raise FirthError(what, where="train.adapter", do=do)
@@ -245,8 +247,9 @@ def import_folder(path: Path) -> Path:
 def export_model(path: Path | str, *, to: str, out: Path | str, verify: bool = False) -> str:
     """Export a run for other programs, and return a line that says what was written where.
 
-    `to` is `arpa` (n-gram models: a file), `huggingface` (networks: a folder) or `huggingface:FAMILY`, such as
-    `huggingface:roberta`. With `verify` the folder is imported again and its logits are compared."""
+    `to` is `arpa` (n-gram models: a file), `huggingface` (networks: a folder), `huggingface:FAMILY`, such as
+    `huggingface:roberta`, or `peft` (LoRA adapters: a folder). With `verify` a Hugging Face folder is imported again
+    and its logits are compared."""
     run, out = Run.open(path), as_path(out, "out")
     if isinstance(run.record.config, schema.Neural):
         from firth.families.huggingface import export

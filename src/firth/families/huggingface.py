@@ -89,6 +89,9 @@ def export(run: Run, to: str, out: Path, *, verify: bool = False) -> str:
     `huggingface:electra-generator` the generator). Returns a summary."""
     kind, _, name = to.partition(":")
     if kind == PEFT:
+        if verify:
+            do = "leave --verify out, or export the network with it: --to huggingface"
+            raise FirthError("an adapter cannot be read back to compare", where=out, do=do)
         return _export_adapter(run, name, out)
     if kind != FORMAT:
         raise unknown("kind of export", to, [FORMAT, PEFT])

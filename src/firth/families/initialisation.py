@@ -50,10 +50,6 @@ def configure_from_run(config: schema.Neural, init_from: str) -> schema.Neural:
     same_head = type(pretrained.head) is type(config.head) and not headless
     if same_objective(pretrained.objective, config.objective) and same_head:
         combined = replace(combined, head=pretrained.head)
-        if config.train.adapter.kind != "none" and pretrained.head.outputs == "vocabulary":
-            # the head is of the pre-trained network too; a head of labels is trained
-            train = replace(config.train, frozen=tuple(dict.fromkeys((*config.train.frozen, "head"))))
-            combined = replace(combined, train=train)
     if isinstance(pretrained.objective, schema.Seq2Seq) and isinstance(config.objective, schema.Seq2Seq):
         own = pretrained.objective
         tokens = {"decoder_start": own.decoder_start, "add_start_token": own.add_start_token}
@@ -61,6 +57,17 @@ def configure_from_run(config: schema.Neural, init_from: str) -> schema.Neural:
     if isinstance(config.data, schema.TextToText):
         combined = replace(combined, data=replace(config.data, vocabularies=pretrained.data.vocabularies))
     return combined
+
+
+def freeze_pretrained_head(config: schema.Neural) -> schema.Neural:
+    """With an adapter, a head that predicts tokens stays as it is if it is of the pre-trained network, like the rest of
+    it; a new head and one of labels are trained."""
+    pretrained, headless = _neural_config(config.init_from), "lacks" in Run.open(config.init_from).record.data
+    same = same_objective(pretrained.objective, config.objective) and config.head == pretrained.head and not headless
+    if config.train.adapter.kind == "none" or not same or config.head.outputs != "vocabulary":
+        return config
+    frozen = tuple(dict.fromkeys((*config.train.frozen, "head")))
+    return replace(config, train=replace(config.train, frozen=frozen))
 
 
 def reset_intervals(config: schema.System) -> schema.System:

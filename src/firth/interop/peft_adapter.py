@@ -52,8 +52,9 @@ def save_adapter(
     _, conversions = describe(family, config, tokenizer, plain, labels)
     by_name = {each.ours: each for each in conversions if isinstance(each, Conversion)}
     layers = {f"{name}.weight": layer for name, layer in adapted_layers(system).items()}
-    modules = [m for name, layer in layers.items() for m in _modules(by_name[name], layer, family.title)]
-    whole = {name: tensor for ours in new for name, tensor in by_name[ours].to_hf(plain).items()}
+    modules = [m for name, layer in layers.items() for m in _modules(by_name[name], layer, family)]
+    theirs = {name: tensor for ours in new for name, tensor in by_name[ours].to_hf(plain).items()}
+    whole = {family.module_name(name): tensor for name, tensor in theirs.items()}
     tensors = {f"{_PREFIX}{name}": tensor for name, tensor in whole.items()}
     for module in modules:
         tensors[f"{_PREFIX}{module.name}.lora_A.weight"] = module.a
@@ -103,9 +104,9 @@ def _saved_module(tensor: str, task: str | None) -> str:
     return top if task == "SEQ_CLS" and top in _CLASSIFIERS else module
 
 
-def _modules(conversion: Conversion, layer: Linear, title: str) -> Iterator[_AdaptedModule]:
+def _modules(conversion: Conversion, layer: Linear, family: ModelFamily) -> Iterator[_AdaptedModule]:
     """The modules there that a layer of ours is, with their updates."""
-    adapter, names = layer.adapter, [name.removesuffix(".weight") for name in conversion.theirs]
+    adapter, names = layer.adapter, [family.module_name(name).removesuffix(".weight") for name in conversion.theirs]
     assert adapter is not None
     is_linear = all(name.endswith(".weight") for name in conversion.theirs)
     if is_linear and conversion.operations == (Concatenate(len(layer.parts)),):
@@ -115,7 +116,7 @@ def _modules(conversion: Conversion, layer: Linear, title: str) -> Iterator[_Ada
     elif is_linear and conversion.operations in ((), (Transpose(),)):
         yield _fused(names[0], adapter)
     else:
-        what = f"peft adapts linear layers, and {title} has none for {', '.join(adapter.a)} of attention"
+        what = f"peft adapts linear layers, and {family.title} has none for {', '.join(adapter.a)} of attention"
         raise FirthError(what, do="export the whole network: --to huggingface")
 
 

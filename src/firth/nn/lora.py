@@ -14,8 +14,6 @@ from firth.config import schema
 from firth.errors import FirthError
 from firth.nn.linear import Linear
 
-_NAME = ".adapter."  # in the names of all parameters of adapters
-
 
 class LoRA(nn.Module):
     """The updates of a linear layer, one for each of its parts (query, key, value, …) that is adapted."""
@@ -78,7 +76,7 @@ def merge_adapters(network: nn.Module) -> None:
 
 def is_adapter(name: str) -> bool:
     """Whether a parameter belongs to an adapter."""
-    return _NAME in name
+    return "adapter" in name.split(".")
 
 
 def _linear_layers(network: nn.Module) -> list[Linear]:
