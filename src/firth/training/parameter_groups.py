@@ -31,8 +31,8 @@ def prepare_training(system: System, config: schema.Neural) -> None:
 
 def freeze(system: System, config: schema.Train) -> None:
     """Parameters of frozen parts and of the lowest layers get no gradient, and are not trained."""
-    if config.frozen_layers > system.backbone.depth:
-        what = f"train.frozen_layers = {config.frozen_layers}, and the network has {system.backbone.depth} layers"
+    if config.frozen_layers >= system.depth:
+        what = f"train.frozen_layers = {config.frozen_layers}, and the network has {system.depth - 1} layers"
         raise FirthError(what, do="set it to fewer")
     frozen = (*config.frozen, *(_ADAPTED if isinstance(config.adapter, schema.LoRA) else ()))
     prefixes, lowest = tuple(prefix for part in frozen for prefix in _PARTS[part]), config.frozen_layers
