@@ -55,6 +55,31 @@ def test_a_new_attention_pattern_trains_causally(package):
     assert 1.0 < float(python("-c", check)) < 1000.0
 
 
+def test_a_new_head_is_trained_scored_and_used(package):
+    module, settings, union, line, sizes = blocks("## Add a head", "## Add something else")
+    (package / "models" / "heads" / "cosine.py").write_text(module)
+    schema, presets, build = package / "config" / "schema", package / "presets", package / "models" / "build.py"
+    named = "    ClassificationHead,\n", "    ClassificationHead,\n    CosineHead,\n"
+    entry = '    "cosine-classifier": Preset("cosines", text_classifiers.COSINE_SIZES, LABELLED, "Wang et al. 2017"),\n'
+    imported, following = "from firth.models.heads.discriminator", "    schema.TaggingHead: TaggingHead,\n"
+    changes = [
+        (schema / "heads.py", "TaskHead = ClassificationHead | TaggingHead | SpanHead | ChoiceHead", settings + union[:-1]),
+        (schema / "__init__.py", *named),
+        (build, imported, f"from firth.models.heads.cosine import CosineHead\n{imported}"),
+        (build, following, line + following),
+        (presets / "text_classifiers.py", *named),
+        (presets / "text_classifiers.py", "REGRESSOR_SIZES", f"{sizes}REGRESSOR_SIZES"),
+        (presets / "__init__.py", '    "text-cnn": Preset(', f'{entry}    "text-cnn": Preset('),
+    ]
+    for path, old, new in changes:
+        edit(path, lambda text, old=old, new=new: text.replace(old, new, 1))
+    rows = (f"{('a fine film', 'a dull film')[n % 2]} number {n}\t{('good', 'bad')[n % 2]}" for n in range(60))
+    Path("films.tsv").write_text("text\tlabel\n" + "\n".join(rows) + "\n")
+    arguments = ["--text", "films.tsv", "--budget", "30 steps", "--batch-size", "8", "--out", "run"]
+    assert "accuracy: 1" in command("train", "cosine-classifier:tiny", *arguments)
+    assert command("run", "run", "a dull film number 3").split()[1] == "bad"
+
+
 def test_a_new_format_is_checked(package):
     (module,) = blocks("## Add a format", "\nAdd `")
     (package / "datasets" / "readers" / "riddles.py").write_text(module)

@@ -71,7 +71,7 @@ def resolve_config(
         name, config = record.preset, reset_intervals(record.config)
     else:
         name, config = what, find_preset(what)
-    named = [f"{full}={value}" for key, value in short.items() for full in _full_names(key, config, name)]
+    named = [setting for key, value in short.items() for setting in _settings(key, value, config, name)]
     overrides = [*named, *settings]
     config, preset = core.override(config, overrides), config
     teacher = core.has(config, "objective.teacher") and config.objective.teacher
@@ -79,9 +79,14 @@ def resolve_config(
         what = "--teacher and --init-from both decide the initial weights"
         raise FirthError(what, do="leave one out: a student starts from its teacher")
     if isinstance(config, schema.Neural) and config.init_from:
-        from firth.families.initialisation import configure_from_run
+        from firth.families.initialisation import configure_from_run, freeze_pretrained_head
 
         config = _override_pretrained(configure_from_run(config, config.init_from), overrides, config.init_from)
+        if not any(setting.startswith("train.frozen=") for setting in overrides):
+            config = freeze_pretrained_head(config)
+    if isinstance(config, schema.Neural) and config.train.adapter.kind != "none" and not config.init_from:
+        what, do = "an adapter is trained for a pre-trained network", "name its run: --init-from runs/bert"
+        raise FirthError(what, where="train.adapter", do=do)
     if core.has(config, "inputs.words.encoder.init_from"):
         from firth.families.pretrained_encoder import configure_encoder
 
@@ -242,8 +247,9 @@ def import_folder(path: Path) -> Path:
 def export_model(path: Path | str, *, to: str, out: Path | str, verify: bool = False) -> str:
     """Export a run for other programs, and return a line that says what was written where.
 
-    `to` is `arpa` (n-gram models: a file), `huggingface` (networks: a folder) or `huggingface:FAMILY`, such as
-    `huggingface:roberta`. With `verify` the folder is imported again and its logits are compared."""
+    `to` is `arpa` (n-gram models: a file), `huggingface` (networks: a folder), `huggingface:FAMILY`, such as
+    `huggingface:roberta`, or `peft` (LoRA adapters: a folder). With `verify` a Hugging Face folder is imported again
+    and its logits are compared."""
     run, out = Run.open(path), as_path(out, "out")
     if isinstance(run.record.config, schema.Neural):
         from firth.families.huggingface import export
@@ -354,6 +360,14 @@ def _require_unused(path: Path) -> None:
     names = [entry.name for entry in path.iterdir()] if path.is_dir() else []
     if any(name not in ("tokenizers", LOCATION) and not name.startswith(".") for name in names):
         raise FirthError("this folder has other files in it", where=path, do="choose an empty or a new one with --out")
+
+
+def _settings(short: str, value: str, config: schema.System, preset: str) -> list[str]:
+    """A short name's settings by full name: its group's, if it has one, and its own."""
+    group = SHORT_NAMES[short].group if short in SHORT_NAMES else ""
+    chosen = [group] if group and core.has(config, group.partition("=")[0]) else []
+    names = _full_names(short, core.override(config, chosen), preset)
+    return [*chosen, *(f"{name}={value}" for name in names)]
 
 
 def _full_names(short: str, config: schema.System, preset: str) -> list[str]:

@@ -8,6 +8,7 @@ import torch
 from training_tasks import CONFIG, SPECIAL, make_task, text, trained, weights
 
 from firth.config import override, schema
+from firth.config.streams import Streams
 from firth.datasets.collators.batches import make_batches
 from firth.errors import FirthError
 from firth.models.build import build
@@ -21,6 +22,7 @@ from firth.training.loop import Trainer
 from firth.training.optimizer import learning_rate_factor, timed_learning_rate_factor
 from firth.training.parameter_groups import GradualUnfreezing, count_trained, freeze, learning_rate_factors
 from firth.types import Cursor, Sizes
+from word_samples import config as word_config
 
 NEURAL = [name for name in PRESETS if isinstance(preset(name), schema.Neural)]
 
@@ -72,6 +74,26 @@ def test_a_decoder_lies_above_its_encoder(name):
     encoder = {system.depth_of(key) for key, _ in system.named_parameters() if key.startswith("backbone.encoder.")}
     decoder = {system.depth_of(key) for key, _ in system.named_parameters() if key.startswith("backbone.decoder.")}
     assert max(encoder) + 1 == min(decoder)
+
+
+def test_an_encoder_within_the_input_lies_below_the_backbone():
+    stack = schema.Transformer(width=8, depth=2, heads=2, mask="bidirectional", context=20)
+    encoder = schema.SubwordEncoder(input=schema.TokenInput(table_size=30), backbone=stack, frozen=False, layers="mix")
+    words = schema.WordInput(schema.WordVectors(width=8), schema.NoPart(), encoder=encoder)
+    system = build(word_config(inputs=Streams(words=words), backbone=schema.Recurrent(width=6, depth=2)), Sizes(40))
+    expected = {
+        "inputs.words.encoder.embedding.weight": 0,
+        "inputs.words.encoder.backbone.positions.weight": 0,
+        "inputs.words.encoder.backbone.blocks.0.feedforward.sublayer.up_proj.weight": 1,
+        "inputs.words.encoder.backbone.blocks.1.feedforward.sublayer.up_proj.weight": 2,
+        "inputs.words.encoder.mix.weights": 2,
+        "inputs.words.weight": 2,
+        "backbone.layers.weight_ih_l0": 3,
+        "backbone.layers.weight_ih_l1": 4,
+    }
+    names = {name for name, _ in system.named_parameters()}
+    assert {name: system.depth_of(name) for name in expected if name in names} == expected
+    assert {system.depth_of(name) for name in names if name.startswith("head.")} == {5} == {system.depth}
 
 
 # --- learning rates --------------------------------------------------------------------------------------------------

@@ -20,15 +20,16 @@ def export(
     to: Annotated[
         str,
         typer.Option(
-            metavar="huggingface[:FAMILY]|arpa",
-            help="A network as a Hugging Face folder, of a model family such as roberta; n-grams as an ARPA file.",
+            metavar="huggingface[:FAMILY]|peft|arpa",
+            help="A network as a Hugging Face folder, of a model family such as roberta; a LoRA adapter for peft; "
+            "n-grams as an ARPA file.",
         ),
     ],
     out: Annotated[Path, typer.Option(help="The folder or file to write; an ARPA file ending in .gz is compressed.")],
     verify: Annotated[bool, typer.Option("--verify", help="Import it again and compare the logits.")] = False,
     as_json: JSON = False,
 ) -> None:
-    """Export a model: Hugging Face folder, ARPA file."""
+    """Export a model: Hugging Face folder, adapter for peft, ARPA file."""
     done = api.export_model(run, to=to, out=out, verify=verify)
     print_json({"run": run, "format": to, "file": str(out), "verified": verify}) if as_json else print(done)
 

@@ -176,7 +176,7 @@ SECTIONS = {
             "Train language models from n-gram to Transformer on one text and recommend one.",
         ),
         "doctor": ("doctor.doctor", "Check this machine: versions, cores, instructions, memory, disk, cache, speed."),
-        "export": ("export.export", "Export a model: Hugging Face folder, ARPA file."),
+        "export": ("export.export", "Export a model: Hugging Face folder, adapter for peft, ARPA file."),
         "import": ("export.import_model", "Import a pretrained model: Hugging Face folder, ARPA file."),
     },
     "Data and corpus": {

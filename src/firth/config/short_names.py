@@ -13,13 +13,14 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True)
 class ShortName:
-    """A setting's line in the help, its full names, what the help calls its value if not by its type, and its name as
-    an argument of Python if that is not the flag's."""
+    """A setting's line in the help, its full names, what the help calls its value if not by its type, its name as an
+    argument of Python if that is not the flag's, and the group of settings that it is in, if that must be chosen."""
 
     help: str
     names: tuple[str, ...]
     metavar: str = ""
     argument: str = ""
+    group: str = ""  # such as train.adapter=lora
 
 
 def _short(help_text: str, *names: str, metavar: str = "") -> ShortName:
@@ -83,6 +84,12 @@ SECTIONS: Mapping[str, Mapping[str, ShortName]] = {
         ),
         "noise": _short("Denoising corruptions (BART, T5), in this order.", "objective.noise"),
         "init-from": _short("A pre-trained run to fine-tune: its tokenizer and weights.", "init_from", metavar="RUN"),
+        "lora": ShortName(
+            "LoRA: train adapters of this rank instead of the pre-trained network.",
+            ("train.adapter.rank",),
+            metavar="RANK",
+            group="train.adapter=lora",
+        ),
         "teacher": _short("The masked language model to distil: a run folder.", "objective.teacher", metavar="RUN"),
         "pretrained-vectors": _short(
             "Word vectors that initialise the embeddings: a file or a run.",
@@ -257,6 +264,10 @@ SYNONYMS: Mapping[str, str] = {
     "early-stopping-patience": "patience",
     "set-seed": "seed",
     "frozen": "freeze",
+    "lora-rank": "lora",
+    "lora-r": "lora",
+    "adapter": "lora",
+    "peft": "lora",
     "llrd": "layer-decay",
     "layerwise-lr-decay": "layer-decay",
     "lr-layer-decay": "layer-decay",

@@ -77,6 +77,8 @@ class TrainArguments(TypedDict, total=False):
     """Denoising corruptions (BART, T5), in this order."""
     init_from: str | Path
     """A pre-trained run to fine-tune: its tokenizer and weights."""
+    lora: int
+    """LoRA: train adapters of this rank instead of the pre-trained network."""
     teacher: str | Path
     """The masked language model to distil: a run folder."""
     pretrained_vectors: str | Path

@@ -11,12 +11,12 @@ from torch import Tensor
 from firth.config import schema
 from firth.errors import FirthError
 from firth.families.pass_training import require_trained
+from firth.families.run_weights import load_weights
 from firth.models.build import System, build
 from firth.objectives.distillation import Teacher
 from firth.runs.run_folder import Run
 from firth.runs.weights import read_metadata
 from firth.tokenizers.tokenizer import Tokenizer
-from firth.training.checkpoint import load_model
 
 _SETTING = "objective.teacher"
 _MASKED_LM = (schema.MaskedLM, schema.Distillation)  # objectives of teachers
@@ -57,7 +57,7 @@ def attach_teacher(system: System, objective: schema.Distillation, tokenizer: To
         do = "use the teacher's: leave out --init-from"
         raise FirthError("the student's tokenizer is not the teacher's", where=teacher_run.path, do=do)
     teacher = build(teacher_run.record.config, tokenizer.vocab_size)
-    load_model(teacher_run.weights, teacher, teacher_run.config_digest())
+    load_weights(teacher_run, teacher)
     if objective.cosine_weight and teacher.backbone.width != system.backbone.width:
         what = f"a student of width {system.backbone.width} for a teacher of width {teacher.backbone.width}"
         raise FirthError(what, do="use the same width, or set objective.cosine_weight=0")

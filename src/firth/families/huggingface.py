@@ -10,20 +10,25 @@ from firth.config import schema
 from firth.errors import FirthError, unknown
 from firth.families import neural
 from firth.families.pass_training import require_trained
+from firth.families.run_weights import base_run, load_weights, read_merged, run_sizes
 from firth.interop import exporter, verification
 from firth.interop.importer import PretrainedModel, load_pretrained
 from firth.interop.model_family import is_headless
+from firth.interop.peft_adapter import save_adapter
 from firth.interop.sentence_encoder import add_pooling, encoder_only
 from firth.models.build import System, build
+from firth.nn.lora import is_adapter
 from firth.objectives.replaced_token import generator_config
 from firth.runs.run_folder import Record, Run
-from firth.training.checkpoint import load_model, tensor_bytes
+from firth.training.checkpoint import tensor_bytes
+from firth.training.parameter_groups import freeze
+from firth.training.partial_weights import SharedWeights
 from firth.types import Sizes
 
 if TYPE_CHECKING:
     from firth.families.neural import Model
 
-FORMAT, GENERATOR = "huggingface", "electra-generator"
+FORMAT, PEFT, GENERATOR = "huggingface", "peft", "electra-generator"
 
 
 # --- import -------------------------------------------------------------------------------------------------------
@@ -83,8 +88,13 @@ def export(run: Run, to: str, out: Path, *, verify: bool = False) -> str:
     """Write a run as a folder, as `huggingface` or `huggingface:FAMILY` (of ELECTRA the discriminator, or with
     `huggingface:electra-generator` the generator). Returns a summary."""
     kind, _, name = to.partition(":")
+    if kind == PEFT:
+        if verify:
+            do = "leave --verify out, or export the network with it: --to huggingface"
+            raise FirthError("an adapter cannot be read back to compare", where=out, do=do)
+        return _export_adapter(run, name, out)
     if kind != FORMAT:
-        raise unknown("kind of export", to, [FORMAT])
+        raise unknown("kind of export", to, [FORMAT, PEFT])
     require_trained(run, "trained weights")
     record, tokenizer = run.record, run.text_tokenizer()
     labels = record.data.get("labels", ()) if isinstance(record.config.objective, schema.Supervised) else ()
@@ -96,13 +106,37 @@ def export(run: Run, to: str, out: Path, *, verify: bool = False) -> str:
         config = encoder_only(config)
     family = exporter.select_family(config, name or record.data.get("family", ""))
     whole = build(record.config, Sizes.of(run.tokenizers(), labels)).eval()
-    load_model(run.weights, whole, run.config_digest())
+    load_weights(run, whole)
     system = whole if config is record.config else _extract(whole, config)
     exporter.save_pretrained(out, family, config, tokenizer, system.state_dict(), labels, generation)
     if is_encoder:
         add_pooling(out, record.config)
     summary = f"{out}: {family.title}, {sum(file.stat().st_size for file in out.rglob('*')):,} bytes"
     return f"{summary}; {verification.verify(system, config, tokenizer, out)}" if verify else summary
+
+
+def _export_adapter(run: Run, name: str, out: Path) -> str:
+    """Write the adapter of a run as a folder that peft loads on top of its exported base. Returns a summary."""
+    require_trained(run, "trained weights")
+    config, data = run.record.config, run.record.data
+    if not config.train.adapter.saved_alone:
+        do = "train one with --lora 8, or export the network: --to huggingface"
+        raise FirthError("this run is not an adapter that is saved alone", where=run.path, do=do)
+    base = base_run(run)
+    family = exporter.select_family(config, name or base.record.data.get("family", ""))
+    system = build(config, run_sizes(run)).eval()
+    load_weights(run, system, merge=False)
+    freeze(system, config.train)
+    shared = SharedWeights.of(system, read_merged(base))
+    new = [name for name in shared.remove(system.state_dict()) if not is_adapter(name)]
+    grown = [name for name in new if name.startswith(("inputs.", "backbone."))]
+    if grown:
+        what = f"the base has no {grown[0]} of this size, so peft cannot put the adapter on it"
+        raise FirthError(what, where=run.path, do="export the whole network: --to huggingface")
+    labels = data.get("labels", ()) if isinstance(config.objective, schema.Supervised) else ()
+    save_adapter(out, family, config, run.text_tokenizer(), system, new, labels)
+    size = sum(file.stat().st_size for file in out.rglob("*"))
+    return f"{out}: an adapter of {family.title}, {size:,} bytes; its base: firth export {base.path} --to huggingface"
 
 
 def _generator(config: schema.Neural) -> schema.Neural:

@@ -14,11 +14,12 @@ from firth.errors import FirthError
 from firth.families.context_extension import extend_context
 from firth.families.pass_training import require_trained
 from firth.families.row_format import adapt_batching
+from firth.families.run_weights import read_merged
 from firth.families.vocabulary_surgery import vocabulary_axes
 from firth.models.build import SPECIAL_TOKENS, System, resolve_backbone
+from firth.nn.lora import is_adapter
 from firth.runs.run_folder import Run
 from firth.tokenizers.tokenizer import Tokenizer
-from firth.training.checkpoint import read_weights
 from firth.types import LABEL
 
 _NETWORK = ("inputs.", "backbone.")  # tensors that any objective uses
@@ -58,6 +59,17 @@ def configure_from_run(config: schema.Neural, init_from: str) -> schema.Neural:
     return combined
 
 
+def freeze_pretrained_head(config: schema.Neural) -> schema.Neural:
+    """With an adapter, a head that predicts tokens stays as it is if it is of the pre-trained network, like the rest of
+    it; a new head and one of labels are trained."""
+    pretrained, headless = _neural_config(config.init_from), "lacks" in Run.open(config.init_from).record.data
+    same = same_objective(pretrained.objective, config.objective) and config.head == pretrained.head and not headless
+    if config.train.adapter.kind == "none" or not same or config.head.outputs != "vocabulary":
+        return config
+    frozen = tuple(dict.fromkeys((*config.train.frozen, "head")))
+    return replace(config, train=replace(config.train, frozen=frozen))
+
+
 def reset_intervals(config: schema.System) -> schema.System:
     """The configuration of a run without its resolved evaluation and checkpoint intervals."""
     if not isinstance(config, schema.Neural):
@@ -88,11 +100,12 @@ def initialise_weights(system: System, config: schema.Neural, tokenizer: Tokeniz
     require_trained(run, "trained weights")
     same = same_objective(pretrained.objective, config.objective)
     parts = (*_NETWORK, *_TASK) if same else _NETWORK
-    source = {name: tensor for name, tensor in read_weights(run.weights)[1].items() if name.startswith(parts)}
-    target = system.state_dict()
+    source = {name: tensor for name, tensor in read_merged(run).items() if name.startswith(parts)}
+    whole = system.state_dict()
+    target = {name: tensor for name, tensor in whole.items() if not is_adapter(name)}
     source |= _match_labels(source, target, run.record.data.get("labels", ()), labels)
     loaded = match_tensors(extend_context(source, target), target, vocabulary_axes(config), str(run.path))
-    system.load_state_dict({**target, **loaded})
+    system.load_state_dict({**whole, **loaded})
     new = sorted(name for name in target if name not in loaded)
     summary = f"{len(loaded):,} of {len(target):,} tensors initialised from {config.init_from}"
     return f"{summary}; new: {_format_names(new)}" if new else summary

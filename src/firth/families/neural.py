@@ -21,6 +21,7 @@ from firth.families.initialisation import initial_tokenizers, initialise_weights
 from firth.families.pass_training import require_trained
 from firth.families.pretrained_embeddings import load_pretrained_vectors, with_known_words
 from firth.families.pretrained_encoder import encoder_tokenizers, initialise_encoder
+from firth.families.run_weights import base_metadata, base_run, load_weights, read_merged
 from firth.families.validation import Validation
 from firth.models.build import System, build
 from firth.nn.linear import quantize_weights
@@ -43,27 +44,28 @@ from firth.runs.progress import Budget, Quiet, parse_budget
 from firth.runs.run_folder import Record, Run, TrainRequest, read_log
 from firth.runs.weights import read_metadata
 from firth.tokenizers.tokenizer import Tokenizer
-from firth.training.checkpoint import TrainerState, load_model
+from firth.training.checkpoint import TrainerState
 from firth.training.clock import EVALUATIONS, MAX_EVALUATION, FinalScores, StepClock, TimeClock
 from firth.training.device import Distributed, has_bf16, idle_cores, machine_info, training_environment
 from firth.training.flops import estimate_timing, is_large, meta_system
 from firth.training.loop import TrainingTask, train
-from firth.training.parameter_groups import count_trained, freeze
+from firth.training.parameter_groups import count_trained, prepare_training
+from firth.training.partial_weights import SharedWeights, copy_shared
 from firth.training.planner import Plan, StepTiming, make_plan, measure_timing, resolve
 from firth.types import Cursor, Sizes, derive_seed
 
-# That of a labelled task, by its head.
-TASK_MODELS: dict[type, Callable[..., Any]] = {
-    schema.ClassificationHead: make_classifier,
-    schema.TaggingHead: NeuralTagger,
-    schema.SpanHead: QuestionAnswerer,
-    schema.ChoiceHead: ChoiceModel,
+# That of a labelled task, by what its head predicts.
+TASK_MODELS: dict[str, Callable[..., Any]] = {
+    "labels": make_classifier,
+    "tags": NeuralTagger,
+    "spans": QuestionAnswerer,
+    "choices": ChoiceModel,
 }
 
 
 def make_task_model(run: Run, tokenizer: Tokenizer | None, system: System) -> Any:
     """The pipeline of a network that was trained on a labelled task."""
-    return TASK_MODELS[type(run.record.config.head)](run, tokenizer, system)
+    return TASK_MODELS[run.record.config.head.predicts](run, tokenizer, system)
 
 
 Model = LanguageModel | MaskedLMModel | BaseClassifier | SentenceEncoder
@@ -188,6 +190,7 @@ def _fit(request: TrainRequest, distributed: Distributed) -> FinalScores | None:
         distributed,
         request.progress,
         prepared.stages,
+        _shared_weights(prepared, run),
     )
     state = train(task)
     _warn_of_few_steps(request, state.step)
@@ -224,6 +227,7 @@ def _begin(request: TrainRequest, run: Run) -> Prepared:
         **_steps(config.train),
         **prepared.splits["train"].metadata,
         **(teacher_metadata(config.objective) if isinstance(config.objective, schema.Distillation) else {}),
+        **(base_metadata(config.init_from) if config.train.adapter.saved_alone else {}),
     }
     hashes = {name: tokenizer.hash for name, tokenizer in prepared.tokenizers.items()}
     run.write_record(Record(request.preset, request.request_digest, config, hashes, data, machine_info()))
@@ -250,7 +254,7 @@ def _network(
 ) -> System:
     """The network to train, with what is frozen in it."""
     system = make(config, _sizes(tokenizers, splits))
-    freeze(system, config.train)
+    prepare_training(system, config)
     return system
 
 
@@ -277,6 +281,8 @@ def _initialise(prepared: Prepared, run: Run | None, say: Callable[[str], None])
     distils = isinstance(config.objective, schema.Distillation)
     teacher = attach_teacher(system, config.objective, tokenizer, run) if distils else None
     if run is not None and checkpoints.newest_checkpoint(run.path) is not None:
+        if config.train.adapter.saved_alone:
+            copy_shared(system, read_merged(base_run(run)))
         return
     if teacher is not None:
         say(initialise_student(system, teacher))
@@ -288,6 +294,13 @@ def _initialise(prepared: Prepared, run: Run | None, say: Callable[[str], None])
         if part.pretrained_vectors:
             own = prepared.tokenizers.get(name, tokenizer)
             say(load_pretrained_vectors(system, name, part.pretrained_vectors, own))
+
+
+def _shared_weights(prepared: Prepared, run: Run) -> SharedWeights | None:
+    """What an adapter is saved without."""
+    if not prepared.config.train.adapter.saved_alone:
+        return None
+    return SharedWeights.of(prepared.system, read_merged(base_run(run)))
 
 
 def _sizes(tokenizers: Tokenizers, splits: dict[str, Split]) -> Sizes:
@@ -398,7 +411,7 @@ def load(run: Run, weights: str = "") -> Model:
     require_trained(run, "trained weights")
     record, tokenizers = run.record, run.tokenizers()
     tokenizer, system = tokenizers.get("text"), _build(run, Sizes.of_run(tokenizers, record.data))
-    metadata = load_model(run.weights, system, run.config_digest())
+    metadata = load_weights(run, system)
     if metadata["tokenizers"] != record.tokenizers:
         do = "restore the folder, or train again"
         raise FirthError("the weights belong to another tokenizer", where=run.path, do=do)

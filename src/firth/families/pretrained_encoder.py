@@ -12,11 +12,11 @@ from firth.config import schema
 from firth.datasets.word_dataset import TEXT, WORDS, encoder_of
 from firth.errors import FirthError
 from firth.families.pass_training import require_trained
+from firth.families.run_weights import read_merged
 from firth.models.build import System, resolve_backbone
 from firth.objectives.requirements import is_causal
 from firth.runs.run_folder import Run
 from firth.tokenizers.tokenizer import Tokenizer
-from firth.training.checkpoint import read_weights
 
 _NETWORK = {f"inputs.{TEXT}.": f"inputs.{WORDS}.encoder.embedding.", "backbone.": f"inputs.{WORDS}.encoder.backbone."}
 
@@ -48,7 +48,7 @@ def initialise_encoder(system: System, config: schema.Neural) -> str:
         return ""
     run = Run.open(encoder.init_from)
     require_trained(run, "trained weights")
-    source, target = _renamed(read_weights(run.weights)[1]), system.state_dict()
+    source, target = _renamed(read_merged(run)), system.state_dict()
     loaded = {name: _with_rows(tensor, target[name]) for name, tensor in source.items() if name in target}
     missing = [name for name in target if name.startswith(tuple(_NETWORK.values())) and name not in loaded]
     if missing:

@@ -13,11 +13,12 @@ from torch import Tensor
 from firth.config import schema
 from firth.errors import FirthError
 from firth.families.pass_training import require_trained
+from firth.families.run_weights import load_weights, without_adapter
 from firth.models.build import System, build
 from firth.runs import atomic_files, checkpoints
 from firth.runs.run_folder import Record, Run
 from firth.tokenizers.surgery import EditedTokenizer, edit_vocabulary
-from firth.training.checkpoint import TrainerState, load_model, save_model, tensor_bytes
+from firth.training.checkpoint import TrainerState, save_model, tensor_bytes
 from firth.training.optimizer import Optimizer
 from firth.training.parameter_groups import freeze
 
@@ -36,7 +37,7 @@ def edit_run(path: Path | str, out: Path | str, add: Iterable[str] = (), remove:
     edited = edit_vocabulary(tokenizer, add, remove)
     config = old.record.config
     before = build(config, tokenizer.vocab_size)
-    metadata = load_model(old.weights, before, old.config_digest())
+    metadata = load_weights(old, before)
     after = build(without_padding_rows(config), edited.tokenizer.vocab_size)
     after.load_state_dict(remap_rows(before.state_dict(), edited.source_ids, vocabulary_axes(config)))
     _write(new, _record(old, edited, int(metadata["step"])), edited, after)
@@ -94,7 +95,8 @@ def _record(old: Run, edited: EditedTokenizer, step: int) -> Record:
     }
     digest = atomic_files.digest(f"{record.request_digest} {edited.tokenizer.hash}".encode())
     data: dict[str, Any] = {**record.data, "origin": origin}
-    config, hashes = without_padding_rows(record.config), {STREAM: edited.tokenizer.hash}
+    data.pop("base", None)  # of an adapter, which is merged into the weights
+    config, hashes = without_adapter(without_padding_rows(record.config)), {STREAM: edited.tokenizer.hash}
     return replace(record, request_digest=digest, config=config, tokenizers=hashes, data=data)
 
 
@@ -103,7 +105,7 @@ def _write(run: Run, record: Record, edited: EditedTokenizer, system: System) ->
     run.write_tokenizer(STREAM, edited.tokenizer)
     digest = atomic_files.digest(record.to_json().encode())
     metadata = {"config": digest, "tokenizers": dict(record.tokenizers), "step": 0}
-    save_model(run.weights, system, metadata)
+    save_model(run.weights, system.state_dict(), metadata)
     freeze(system, record.config.train)
     optimizer = Optimizer(record.config.train.optimizer, system.named_parameters())
     contents = {

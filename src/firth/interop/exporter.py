@@ -68,18 +68,31 @@ def save_pretrained(
     """Write the folder: configuration, weights, and tokenizer or image preprocessor; refused if the family cannot
     represent the model. `generation` has more of generation_config.json."""
     resolved = resolve_sizes(config)
-    hf_config = {"model_type": family.model_type, **family.write_config(resolved), "dtype": "float32"}
-    hf_config |= write_labels(labels, config.head) if labels else {}
+    hf_config, conversions = describe(family, config, tokenizer, tensors, labels)
     if tokenizer is None:
         others = {PREPROCESSOR: hf_folder.json_bytes(preprocessor_config(resolved.inputs["image"]))}
     else:
-        hf_config |= {**_special_token_ids(resolved, tokenizer), "vocab_size": len(tensors["inputs.text.weight"])}
         others = _tokenizer_files(tokenizer, resolved, hf_config, generation)
+    hf_folder.write(path, hf_config, tensors_to_hf(conversions, tensors), others)
+
+
+def describe(
+    family: ModelFamily,
+    config: schema.Neural,
+    tokenizer: Tokenizer | None,
+    tensors: Mapping[str, Tensor],
+    labels: Sequence[str] = (),
+) -> tuple[dict[str, Any], Conversions]:
+    """config.json and the conversions of the tensors; refused if the family cannot represent the model."""
+    resolved = resolve_sizes(config)
+    hf_config = {"model_type": family.model_type, **family.write_config(resolved), "dtype": "float32"}
+    hf_config |= write_labels(labels, config.head) if labels else {}
+    if tokenizer is not None:
+        hf_config |= {**_special_token_ids(resolved, tokenizer), "vocab_size": len(tensors["inputs.text.weight"])}
     offset = position_offset(family, Fields(hf_config, family.title))
     if offset:
         hf_config["max_position_embeddings"] += offset
-    conversions = _checked_conversions(family, resolved, hf_config, tensors, offset)
-    hf_folder.write(path, hf_config, tensors_to_hf(conversions, tensors), others)
+    return hf_config, _checked_conversions(family, resolved, hf_config, tensors, offset)
 
 
 def _checked_conversions(

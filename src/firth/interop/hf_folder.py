@@ -112,15 +112,20 @@ def _read_tensors(path: Path) -> dict[str, Tensor]:
 
 def write(path: Path, config: Mapping[str, Any], tensors: Mapping[str, Tensor], others: Mapping[str, bytes]) -> None:
     """Write a folder that transformers loads; config.json last, so that an interrupted export is not taken for one."""
-    if path.exists() and (not path.is_dir() or any(path.iterdir())):
-        raise FirthError("this path is in use", where=path, do="choose a new or an empty folder with --out")
-    atomic_files.make_folder(path)
+    require_unused(path)
     gate = Gate(path)
     contiguous = {name: tensor.detach().to(torch.float32).contiguous() for name, tensor in sorted(tensors.items())}
     gate.replace(WEIGHTS, safetensors.torch.save(contiguous, {"format": "pt"}))
     for name, content in others.items():
         gate.replace(name, content)
     gate.replace(CONFIG, json_bytes(config))
+
+
+def require_unused(path: Path) -> None:
+    """Make the folder; refused if there are files in it."""
+    if path.exists() and (not path.is_dir() or any(path.iterdir())):
+        raise FirthError("this path is in use", where=path, do="choose a new or an empty folder with --out")
+    atomic_files.make_folder(path)
 
 
 def json_bytes(values: Mapping[str, Any]) -> bytes:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, fields, is_dataclass, replace
 from typing import Any
@@ -45,6 +46,16 @@ class ModelFamily:
     # the position embedding matrix, if position ids start after the padding token's id (RoBERTa): the rows up to there
     # are unused
     offset_positions: str = ""
+
+    # for adapters: regular expression -> replacement, in this order, from names in the checkpoint to the modules of
+    # transformers 5, where it has renamed them
+    renamed_modules: Mapping[str, str | Callable[[re.Match[str]], str]] = field(default_factory=dict)
+
+    def module_name(self, name: str) -> str:
+        """The name in transformers of a module, or of a tensor, by its name in the checkpoint."""
+        for pattern, replacement in self.renamed_modules.items():
+            name = re.sub(pattern, replacement, name)
+        return name
 
     @property
     def generates(self) -> bool:

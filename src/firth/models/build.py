@@ -171,15 +171,22 @@ class System(nn.Module):
     @property
     def depth(self) -> int:
         """The depth of the head: one more than there are layers."""
-        return self.backbone.depth + 1
+        return self._input_depth + self.backbone.depth + 1
 
     def depth_of(self, name: str) -> int:
-        """The depth of a parameter: 0 of the input, then the number of its layer, and last that of the head and of the
-        objective's own parameters."""
+        """The depth of a parameter: 0 is lowest in the inputs, then the number of its layer, and last that of the head
+        and of the objective's own parameters."""
         part, _, rest = name.partition(".")
-        if part == "backbone":
-            return self.backbone.depth_of(rest)
-        return self.depth if part in ("head", "objective") else 0
+        if part == "inputs":
+            stream, _, rest = rest.partition(".")
+            module = self.input_of(stream)
+            return self._input_depth - module.depth + module.depth_of(rest)
+        return self._input_depth + self.backbone.depth_of(rest) if part == "backbone" else self.depth
+
+    @property
+    def _input_depth(self) -> int:
+        """The layers of networks within the inputs."""
+        return max(self.input_of(stream).depth for stream in self.inputs)
 
     def forward(self, batch: Batch, state: State | None = None) -> tuple[list[Term], State | None]:
         """The terms of the loss, and the state for the batch that continues this one."""

@@ -30,9 +30,9 @@ class FeedForward(nn.Module):
         super().__init__()
         options = config.feedforward
         width, gated = options.width or 4 * config.width, isinstance(options, GatedFeedForward)
-        self.up_proj = Linear(config.width, width, bias=config.bias)
-        self.gate_proj = Linear(config.width, width, bias=config.bias) if gated else None
-        self.down_proj = Linear(width, config.width, bias=config.bias)
+        self.up_proj = Linear(config.width, width, bias=config.bias, parts=("up",))
+        self.gate_proj = Linear(config.width, width, bias=config.bias, parts=("gate",)) if gated else None
+        self.down_proj = Linear(width, config.width, bias=config.bias, parts=("down",))
         self.activation, self.chunk_size = ACTIVATIONS[options.activation], options.chunk
 
     def forward(self, x: Tensor) -> Tensor:

@@ -45,6 +45,7 @@ class Data(TypedDict, total=False):
     phrases: list[list[list[str]]]
     start: str
     teacher: str
+    base: str
     lacks: str
     family: str
     parameters: Natural

@@ -122,13 +122,20 @@ def load_tensors(system: nn.Module, tensors: Mapping[str, Tensor], where: Path) 
         raise FirthError(f"the weights do not fit config.json, in {name}", where=where, do=RESTORE) from None
 
 
-def save_model(path: Path, system: nn.Module, metadata: Mapping[str, Any]) -> None:
+def save_model(path: Path, tensors: Mapping[str, Tensor], metadata: Mapping[str, Any]) -> None:
     """Write the weights that `load` reads."""
-    Gate(path.parent).replace(path.name, tensor_bytes(system.state_dict(), metadata))
+    Gate(path.parent).replace(path.name, tensor_bytes(tensors, metadata))
 
 
 def load_model(path: Path, system: nn.Module, config_digest: str) -> Metadata:
     """Read weights into a system; refuse those of another configuration. Returns the file's metadata."""
+    metadata, tensors = read_model(path, config_digest)
+    load_tensors(system, tensors, path)
+    return metadata
+
+
+def read_model(path: Path, config_digest: str) -> tuple[Metadata, dict[str, Tensor]]:
+    """The metadata and the weights of a run; those of another configuration are refused."""
     metadata, tensors = read_weights(path)
     if metadata["config"] != config_digest:
         raise FirthError(
@@ -136,5 +143,4 @@ def load_model(path: Path, system: nn.Module, config_digest: str) -> Metadata:
             where=path.parent,
             do=_EDITED,
         )
-    load_tensors(system, tensors, path)
-    return metadata
+    return metadata, tensors

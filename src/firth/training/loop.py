@@ -45,6 +45,7 @@ from firth.training.device import Distributed
 from firth.training.ema import ExponentialMovingAverage, is_ema_tensor
 from firth.training.optimizer import Optimizer, reduce_on_plateau
 from firth.training.parameter_groups import GradualUnfreezing, learning_rate_factors
+from firth.training.partial_weights import SharedWeights, restore
 from firth.types import Batch, Cursor, State, derive_seed
 
 
@@ -80,6 +81,7 @@ class TrainingTask:
     distributed: Distributed
     progress: Progress
     stages: int = 1  # of a length curriculum, the epochs of its batches; a time budget sets their ends
+    shared: SharedWeights | None = None  # weights that another run has, and that are not saved with this one
 
 
 def train(task: TrainingTask) -> TrainerState:
@@ -242,7 +244,8 @@ class Trainer:
             state.best_loss, state.best_step = criterion, state.step
             if task.distributed.is_main_process:
                 # before the checkpoint: killed in between, the resumed run writes the same file again
-                save_model(task.folder / "model.safetensors", task.system, {**task.metadata, "step": state.step})
+                metadata = {**task.metadata, "step": state.step}
+                save_model(task.folder / "model.safetensors", self._weights(), metadata)
         state.bad_evaluations = 0 if better else state.bad_evaluations + 1
         state.plateau_bad_evaluations = 0 if better else state.plateau_bad_evaluations + 1
         bad_evaluations = state.plateau_bad_evaluations
@@ -275,7 +278,7 @@ class Trainer:
                 self.task.folder,
                 self.state.step,
                 {
-                    "weights.safetensors": tensor_bytes(self.task.system.state_dict()),
+                    "weights.safetensors": tensor_bytes(self._weights()),
                     "training.safetensors": tensor_bytes(training),
                     "training.json": self.state.to_json(self.task.metadata["config"]),
                 },
@@ -305,7 +308,10 @@ class Trainer:
     def _restore(self, checkpoint: Path) -> None:
         data = checkpoints.read(checkpoint, "training.json")
         self.state = TrainerState.from_json(data, self.task.metadata["config"], checkpoint / "training.json")
-        load_tensors(self.task.system, self._tensors(checkpoint, "weights.safetensors"), checkpoint)
+        weights = self._tensors(checkpoint, "weights.safetensors")
+        if self.task.shared is not None:
+            weights = restore(weights, self.task.system.state_dict())
+        load_tensors(self.task.system, weights, checkpoint)
         training = self._tensors(checkpoint, "training.safetensors")
         own = {k: v for k, v in training.items() if not k.startswith("carried.") and not is_ema_tensor(k)}
         try:
@@ -317,6 +323,11 @@ class Trainer:
             what = "the optimizer state does not fit config.json"
             raise FirthError(what, where=checkpoint / "training.safetensors", do=RESTORE) from None
         self.carried_state = self.task.distributed.scatter(carried)
+
+    def _weights(self) -> dict[str, Tensor]:
+        """The weights that are saved."""
+        weights: dict[str, Tensor] = self.task.system.state_dict()
+        return weights if self.task.shared is None else self.task.shared.remove(weights)
 
     def _tensors(self, checkpoint: Path, name: str) -> dict[str, Tensor]:
         return unpack_tensors(checkpoints.read(checkpoint, name), checkpoint / name)

@@ -1,32 +1,45 @@
-"""Parameter groups: frozen parts (linear probing), layer-wise learning-rate decay (discriminative fine-tuning), gradual
-unfreezing.
+"""Parameter groups: frozen parts (linear probing), adapters, layer-wise learning-rate decay (discriminative
+fine-tuning), gradual unfreezing.
 
 The network declares the depth of its parameters (`System.depth_of`): 0 is the input, the head is above the last layer.
 """
 
 from __future__ import annotations
 
+import torch
+
 from firth.config import schema
 from firth.errors import FirthError
 from firth.models.build import System
+from firth.nn.lora import add_adapters, is_adapter
+from firth.types import derive_seed
 
 # part of `train.frozen` -> how the names of its parameters begin; the objective's own predict, as the head does
 _PARTS = {"inputs": ("inputs.",), "backbone": ("backbone.",), "head": ("head.", "objective.")}
+_ADAPTED = ("inputs", "backbone")  # what an adapter is trained in place of
 _ROUNDING = 1e-9  # a stage begins with the step at its border, whatever that is in floating point
+
+
+def prepare_training(system: System, config: schema.Neural) -> None:
+    """Give a network its adapters, and freeze what is not trained."""
+    if isinstance(config.train.adapter, schema.LoRA):
+        with torch.random.fork_rng(devices=[]):
+            torch.manual_seed(derive_seed(config.seed, "adapter"))
+            add_adapters(system.backbone, config.train.adapter)
+    freeze(system, config.train)
 
 
 def freeze(system: System, config: schema.Train) -> None:
     """Parameters of frozen parts and of the lowest layers get no gradient, and are not trained."""
-    if config.frozen_layers > system.backbone.depth:
-        what = f"train.frozen_layers = {config.frozen_layers}, and the network has {system.backbone.depth} layers"
+    if config.frozen_layers >= system.depth:
+        what = f"train.frozen_layers = {config.frozen_layers}, and the network has {system.depth - 1} layers"
         raise FirthError(what, do="set it to fewer")
-    if not config.frozen and not config.frozen_layers:
-        return
-    prefixes = tuple(prefix for part in config.frozen for prefix in _PARTS[part])
+    frozen = (*config.frozen, *(_ADAPTED if isinstance(config.adapter, schema.LoRA) else ()))
+    prefixes, lowest = tuple(prefix for part in frozen for prefix in _PARTS[part]), config.frozen_layers
     for name, parameter in system.named_parameters():
-        if name.startswith(prefixes) or (config.frozen_layers and system.depth_of(name) <= config.frozen_layers):
+        if (name.startswith(prefixes) and not is_adapter(name)) or (lowest and system.depth_of(name) <= lowest):
             parameter.requires_grad_(False)
-    if not any(parameter.requires_grad for parameter in system.parameters()):
+    if frozen and not any(parameter.requires_grad for parameter in system.parameters()):
         raise FirthError("nothing is left to train", where="train.frozen", do="leave out the head, or the backbone")
 
 

@@ -100,9 +100,9 @@ def make_plan(config: Neural, system: System, batches: Batches, timing: StepTimi
         steps * timing.seconds_per_step + math.ceil(steps / resolved.evaluate_every) * timing.seconds_per_evaluation
     )
     parameters = {name: sum(p.numel() for p in part.parameters()) for name, part in system.named_children()}
-    weights = 4 * sum(parameters.values())
     slots = Optimizer(resolved.optimizer, system.named_parameters()).slots
     trained = count_trained(system)
+    weights = 4 * (trained if config.train.adapter.saved_alone else sum(parameters.values()))
     state = weights + 4 * trained * len(slots)
     return Plan(
         steps,

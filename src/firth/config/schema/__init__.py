@@ -4,6 +4,7 @@
 
 from __future__ import annotations
 
+from firth.config.schema.adapters import Adapter, LoRA, NoAdapter
 from firth.config.schema.backbones import (
     Backbone,
     Convolutional,

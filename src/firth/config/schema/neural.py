@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from typing import ClassVar, Literal, get_args
 
 from firth.config.core import bounded, several
+from firth.config.schema.adapters import Adapter, NoAdapter
 from firth.config.schema.backbones import Backbone, Recurrent
 from firth.config.schema.batching import Batching, Contiguous
 from firth.config.schema.data import (
@@ -66,6 +67,8 @@ class Train:
     budget: str = "2m"  # how long to train: 90s, 2m, 1.5h, 500 steps or 13 epochs
     optimizer: Optimizer = field(default_factory=Optimizer)
     schedule: Schedule = field(default_factory=Schedule)
+    # a small addition to a pre-trained network, whose inputs and backbone are frozen then
+    adapter: Adapter = field(default_factory=NoAdapter)
     # parts that are not trained; inputs and backbone: linear probing
     frozen: tuple[Literal["inputs", "backbone", "head"], ...] = ()
     # so many of the lowest layers are not trained, and the input is not either; 0: none

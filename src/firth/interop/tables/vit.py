@@ -108,4 +108,11 @@ VIT = ModelFamily(
     is_default=lambda config: True,
     input=schema.PatchInput,
     base_model_prefix=_PREFIX,
+    renamed_modules={
+        r"encoder\.layer\.": "layers.",
+        r"attention\.attention\.(query|key|value)": lambda part: f"attention.{part[1][0]}_proj",
+        r"attention\.output\.dense": "attention.o_proj",
+        r"intermediate\.dense": "mlp.fc1",
+        r"output\.dense": "mlp.fc2",
+    },
 )

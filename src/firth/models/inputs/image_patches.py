@@ -14,6 +14,8 @@ from firth.types import Pixels, Stream, Tokens, expect
 class PatchEmbedding(nn.Module):
     """Linear embeddings of an image's patches, row by row from the top left, after a learned [CLS] token."""
 
+    depth = 0  # layers
+
     def __init__(self, config: PatchInput, vocabulary: int, width: int):
         super().__init__()
         if config.image_size % config.patch_size:
@@ -34,6 +36,10 @@ class PatchEmbedding(nn.Module):
     def positions(self) -> int:
         """The sequence length of an image: its patches and the [CLS] token."""
         return self.config.positions
+
+    def depth_of(self, name: str) -> int:
+        """The number of the layer that a parameter belongs to: there is none."""
+        return 0
 
     def backbone_inputs(self, stream: Stream) -> tuple[Tensor, Tokens]:
         """Embeddings (batch, positions, width), and tokens without padding for the backbone."""

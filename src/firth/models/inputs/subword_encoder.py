@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import torch
 from torch import Tensor, nn
 from torch.nn import functional as F
@@ -36,6 +38,19 @@ class PretrainedEncoder(nn.Module):
             self.embedding.eval()
             self.backbone.eval()
         return self
+
+    @property
+    def depth(self) -> int:
+        """The number of layers."""
+        return self.config.backbone.depth
+
+    def depth_of(self, name: str) -> int:
+        """The number of the layer that a parameter belongs to, from 1; 0 of the embeddings. The mix belongs to the
+        last."""
+        part, _, rest = name.partition(".")
+        backbone: Any = self.backbone
+        depths = {"embedding": 0, "backbone": backbone.depth_of(rest) if part == "backbone" else 0}
+        return depths.get(part, self.depth)
 
     def forward(self, tokens: Tokens, words: int) -> Tensor:
         """The subwords of sentences of at most so many words -> states of the words (batch, words, width)."""

@@ -17,6 +17,8 @@ class TokenEmbedding(nn.Module):
 
     width_setting = "width"  # of the embeddings, in the configuration
 
+    depth = 0  # layers
+
     def __init__(self, config: TokenInput, vocabulary: int, width: int):
         super().__init__()
         self.dropout = config.dropout
@@ -28,6 +30,10 @@ class TokenEmbedding(nn.Module):
         self.weight = embedding(vocabulary)
         self.segments = embedding(config.segments) if config.segments else None
         self.character_encoder = CharacterEncoder(config.character_width, width) if config.character_width else None
+
+    def depth_of(self, name: str) -> int:
+        """The number of the layer that a parameter belongs to: there is none."""
+        return 0
 
     def backbone_inputs(self, stream: Stream) -> tuple[Tensor, Tokens]:
         """Embeddings and tokens, as a backbone takes them."""

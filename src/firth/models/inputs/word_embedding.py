@@ -41,6 +41,16 @@ class WordEmbedding(nn.Module):
         if isinstance(config.encoder, schema.SubwordEncoder):
             self.encoder = PretrainedEncoder(config.encoder, expect(backbone, nn.Module))
 
+    @property
+    def depth(self) -> int:
+        """The layers of the encoder, if there is one."""
+        return 0 if self.encoder is None else self.encoder.depth
+
+    def depth_of(self, name: str) -> int:
+        """The number of the encoder's layer that a parameter belongs to; the other parts are beside the last one."""
+        part, _, rest = name.partition(".")
+        return self.encoder.depth_of(rest) if self.encoder is not None and part == "encoder" else self.depth
+
     def backbone_inputs(self, stream: Stream) -> tuple[Tensor, Tokens]:
         """Embeddings (batch, words, width), and the words as tokens for the backbone."""
         words = expect(stream, Words)

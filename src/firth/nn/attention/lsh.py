@@ -27,7 +27,7 @@ MAX_BUCKETS = 2**14
 class LSHAttention(AttentionProjections):
     """Multi-head attention within hash buckets; time and memory are nearly linear in sequence length."""
 
-    projections = 2  # shared query-key, value
+    projections = ("query", "value")  # queries are the keys too
     rotations: Tensor
 
     def __init__(self, config: Transformer, layer: int):

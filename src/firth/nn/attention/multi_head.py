@@ -10,7 +10,6 @@ from typing import Any
 
 import torch
 from torch import Tensor, nn
-from torch.nn import functional as F
 
 from firth.config.schema import Transformer, WindowAttention
 from firth.nn.attention.dense import dense_attention
@@ -25,7 +24,7 @@ from firth.nn.attention.kv_cache import KVCache
 from firth.nn.attention.mask import AttentionMask, LayerWindow, Unpadded
 from firth.nn.attention.segment_recurrence import SegmentMemory
 from firth.nn.attention.sliding_window import BandedBias, banded_attention, dense_bias
-from firth.nn.linear import Linear, WeightCache, linear
+from firth.nn.linear import Linear, WeightCache
 from firth.nn.positions import POSITION_ENCODINGS
 from firth.nn.positions.encodings import LayerPositionEncoding, has_relative_segments, head_width
 from firth.nn.positions.relative import RelativeSegmentEncoding
@@ -68,7 +67,7 @@ class AttentionContext:
 class AttentionProjections(nn.Module):
     """Query, key, value and output projections of multi-head attention."""
 
-    projections = 3  # query, key, value
+    projections: tuple[str, ...] = ("query", "key", "value")
 
     def __init__(self, config: Transformer, layer: int):
         super().__init__()
@@ -80,8 +79,9 @@ class AttentionProjections(nn.Module):
         )
         self.scale = 1 / math.sqrt(self.head_width) if config.attention.scaled else 1.0
         bias = config.bias and config.attention.bias
-        self.qkv_proj = Linear(config.width, self.projections * self.heads * self.head_width, bias=bias)
-        self.out_proj = Linear(self.heads * self.head_width, config.width, bias=bias)
+        width = self.heads * self.head_width
+        self.qkv_proj = Linear(config.width, len(self.projections) * width, bias=bias, parts=self.projections)
+        self.out_proj = Linear(width, config.width, bias=bias, parts=("out",))
         self.query_weight_cache = WeightCache()
 
     def split_heads(self, projected: Tensor, parts: int) -> tuple[Tensor, ...]:
@@ -91,11 +91,8 @@ class AttentionProjections(nn.Module):
 
     def project(self, x: Tensor, first: int, last: int) -> Tensor:
         """Only some of the projections of x: `first` to `last` of query, key, value (0 to 3)."""
-        rows = slice(first * self.heads * self.head_width, last * self.heads * self.head_width)
-        weight, bias = self.qkv_proj.weight[rows], None if self.qkv_proj.bias is None else self.qkv_proj.bias[rows]
-        if first:  # keys and values of a source are computed once, so packing the weight does not pay
-            return F.linear(x, weight, bias)
-        return linear(x, weight, bias, self.query_weight_cache)
+        # keys and values of a source are computed once, so packing the weight does not pay
+        return self.qkv_proj.project(x, first, last, None if first else self.query_weight_cache)
 
     def merge_heads(self, x: Tensor, unpadded: Unpadded | None = None) -> Tensor:
         """(batch, heads, time, head width) -> output projection (batch, time, width), without padding if `unpadded`."""
