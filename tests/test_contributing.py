@@ -1,4 +1,4 @@
-"""CONTRIBUTING's examples, word for word, on a copy of the package: a preset, an attention pattern, a format."""
+"""CONTRIBUTING's examples, word for word, on a copy of the package: a preset, an attention pattern, a head, a format."""
 
 import os
 import re
@@ -63,7 +63,7 @@ def test_a_new_head_is_trained_scored_and_used(package):
     entry = '    "cosine-classifier": Preset("cosines", text_classifiers.COSINE_SIZES, LABELLED, "Wang et al. 2017"),\n'
     imported, following = "from firth.models.heads.discriminator", "    schema.TaggingHead: TaggingHead,\n"
     changes = [
-        (schema / "heads.py", "TaskHead = ClassificationHead | TaggingHead | SpanHead | ChoiceHead", settings + union[:-1]),
+        (schema / "heads.py", "TaskHead = ClassificationHead | Tagg", f"{settings}{union.partition('Tagg')[0]}Tagg"),
         (schema / "__init__.py", *named),
         (build, imported, f"from firth.models.heads.cosine import CosineHead\n{imported}"),
         (build, following, line + following),
