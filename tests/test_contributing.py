@@ -1,4 +1,4 @@
-"""CONTRIBUTING's examples, word for word, on a copy of the package: a preset, an attention pattern, a head, a format."""
+"""CONTRIBUTING's examples, word for word, on a copy of the package: a preset, a mask, a head, a format."""
 
 import os
 import re
