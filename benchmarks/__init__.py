@@ -17,5 +17,6 @@ AREAS = (  # one module each
     "memory",
     "attacks",
     "kills",
+    "faults",
     "fuzz",
 )

@@ -138,34 +138,38 @@ def command_harness(crash: ModuleType) -> type:
     return CommandHarness
 
 
-def _run(options: Options, try_it: Callable[..., Row], kind: type, names: Sequence[str], times: int) -> Iterator[Row]:
+def for_each(
+    options: Options, try_it: Callable[..., Row], kind: type, names: Sequence[str], times: int
+) -> Iterator[Row]:
+    """A row for each preset or command, but for those that an earlier run has measured."""
     for name in (name for name in names if name not in options.kept):
         rng = random.Random(f"20261119 {name}")  # the same events whatever came before
         with tempfile.TemporaryDirectory() as folder, kind(Path(folder, name), name) as harness:
             yield try_it(harness, name, times, rng)
 
 
-def _crash() -> ModuleType:
+def load_crash() -> ModuleType:
+    """The harness of the tests."""
     import_file(ROOT / "tests" / "small_presets.py")  # which it imports
     return import_file(ROOT / "tests" / "training" / "test_crash.py")
 
 
 def presets(options: Options) -> Iterator[Row]:
     """The smallest size of every preset: runs with the same bytes at the end, of those disturbed."""
-    crash = _crash()
-    yield from _run(options, campaign, crash.Harness, crash.SIZES, options.choose(2, KILLS))
+    crash = load_crash()
+    yield from for_each(options, campaign, crash.Harness, crash.SIZES, options.choose(2, KILLS))
 
 
 def full_disk(options: Options) -> Iterator[Row]:
     """The same when the disk is full at some operation, and free when the command is given again."""
-    crash = _crash()
-    yield from _run(options, fill_disk, crash.Harness, crash.SIZES, options.choose(1, FULL_DISKS))
+    crash = load_crash()
+    yield from for_each(options, fill_disk, crash.Harness, crash.SIZES, options.choose(1, FULL_DISKS))
 
 
 def commands(options: Options) -> Iterator[Row]:
     """Commands that write files, the ladder among them."""
-    crash = _crash()
-    yield from _run(options, campaign, command_harness(crash), list(COMMANDS), options.choose(2, KILLS))
+    crash = load_crash()
+    yield from for_each(options, campaign, command_harness(crash), list(COMMANDS), options.choose(2, KILLS))
 
 
 PARTS: dict[str, Part] = {"presets": presets, "commands": commands, "full-disk": full_disk}

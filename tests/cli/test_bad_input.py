@@ -162,6 +162,26 @@ def test_a_model_beyond_all_memory_is_refused(command, training, tmp_path):
 
 
 @pytest.mark.parametrize(
+    ("name", "said", "line"),
+    [
+        ("PanicException", "The global thread pool has not been initialized", "internal error: PanicException: The glo"),
+        ("RuntimeError", "can't start new thread", "out of memory; choose a smaller width, batch size or length"),
+        ("ImportError", "failed to map segment from shared object", "out of memory; choose a smaller width"),
+    ],
+)
+def test_a_panic_of_a_library_and_refused_memory_are_one_line(command, monkeypatch, name, said, line):
+    known = {"RuntimeError": RuntimeError, "ImportError": ImportError}
+    error = known.get(name) or type(name, (BaseException,), {})
+
+    def fail(*arguments, **named):
+        raise error(said)
+
+    monkeypatch.setattr("firth.cli.main.app", fail)
+    found = command("info")
+    assert found.err.startswith(f"firth: {line}") and found.err.count("\n") == 1 and found.code in (1, 2)
+
+
+@pytest.mark.parametrize(
     ("option", "said"),
     [
         (["--top-p", "0"], "top_p = 0.0: must be above 0.0"),

@@ -80,3 +80,10 @@ def test_devices_and_pipes_are_refused(tmp_path):
                 read(path)
     with pytest.raises(FirthError, match="a device or a pipe"):
         Tokenizer.train(Config(file=str(tmp_path / "zero")), [])
+
+
+def test_a_panic_for_lack_of_memory_is_a_memory_error(monkeypatch):
+    panic = type("PanicException", (BaseException,), {})("ThreadPoolBuildError: Resource temporarily unavailable")
+    monkeypatch.setattr("firth.tokenizers.trainer._repeated", lambda counts: (_ for _ in ()).throw(panic))
+    with pytest.raises(MemoryError):
+        Tokenizer.train(Config(model="bpe", vocabulary_size=60), ["a b c ab abc"])

@@ -1,10 +1,12 @@
 """Runs and kills training processes: forks one per task, so that torch is imported only once.
 
-Reads tasks as JSON lines, answers each with how the process ended. A task trains a preset or runs a command. What a
-process does is counted, never timed: each write, sync, rename and removal of a file, each step and each evaluation is
-an event. `kill_at` is the number of the event at which the process kills itself: before it or, of a write, in the
-middle of it. It may send itself other `signals` there instead, the clock may jump by so many seconds, or the operation
-may fail with the number of an error (`fault`), as on a full disk.
+Reads lists of tasks as JSON lines, does those of a list at once, and answers with how their processes ended. A task
+trains a preset or runs a command. What a process does is counted, never timed: each write, sync, rename and removal of
+a file, each step and each evaluation is an event. `kill_at` is the number of the event at which the process kills
+itself: before it or, of a write, in the middle of it. It may send itself other `signals` there instead, the clock may
+jump by so many seconds, or the operation may fail with the number of an error (`fault`), as on a full disk. Each
+operation on a file may be `slow` by so many seconds, and the process may get only so much `memory` in bytes beyond what
+it has.
 """
 
 from __future__ import annotations
@@ -13,6 +15,7 @@ import contextlib
 import importlib
 import json
 import os
+import resource
 import signal
 import sys
 import time
@@ -40,14 +43,15 @@ class Events(Quiet):
     """Counts events, and dies at the one that is due."""
 
     def __init__(self, kill_at: int = 0, signals: tuple[int, ...] = (signal.SIGKILL,), clock_jump: float = 0.0,
-                 fault: int = 0) -> None:  # fmt: skip
-        self.kill_at, self.signals, self.clock_jump, self.fault = kill_at, signals, clock_jump, fault
+                 fault: int = 0, slow: float = 0.0) -> None:  # fmt: skip
+        self.kill_at, self.signals, self.clock_jump, self.fault, self.slow = kill_at, signals, clock_jump, fault, slow
         self.kinds: list[str] = []  # of the events so far
         self.saved: dict[str, int] = {}  # step of each checkpoint -> the number of events when it was finished
 
     def count(self, kind: str, begin: Callable[[], object] = lambda: None) -> None:
         """One event; before dying, what happens of it."""
         self.kinds.append(kind)
+        time.sleep(self.slow if kind in (*FILE_EVENTS, "write") else 0)
         if len(self.kinds) == self.kill_at:
             if signal.SIGKILL in self.signals:
                 begin()
@@ -93,7 +97,11 @@ class Events(Quiet):
 def child(task: dict[str, Any]) -> None:
     """Train, or continue training, or run a command; write the events."""
     os.environ["FIRTH_CACHE"] = task.get("cache", os.environ["FIRTH_CACHE"])
-    names = ("kill_at", "signals", "clock_jump", "fault")
+    if "stderr" in task:
+        os.dup2(os.open(task["stderr"], os.O_WRONLY | os.O_CREAT | os.O_TRUNC), 2)
+    if "memory" in task:
+        limit_memory(task["memory"])
+    names = ("kill_at", "signals", "clock_jump", "fault", "slow")
     events = Events(**{name: task[name] for name in names if name in task})
     events.watch()
     options = {"text": task["text"]} if task.get("text") else {}
@@ -103,6 +111,13 @@ def child(task: dict[str, Any]) -> None:
         firth.train(task["preset"], out=task["out"], settings=task["settings"], progress=events, **options)
     found = {"kinds": events.kinds, "saved": events.saved, "modules": sorted(sys.modules)}
     Path(task["out"]).with_suffix(".events").write_text(json.dumps(found))
+
+
+def limit_memory(more: int) -> None:
+    """Let the process have only so many bytes more."""
+    used = next(line for line in Path("/proc/self/status").read_text().splitlines() if line.startswith("VmData"))
+    limit = int(used.split()[1]) * 1024 + more
+    resource.setrlimit(resource.RLIMIT_DATA, (limit, limit))
 
 
 def learn(task: dict[str, Any]) -> None:
@@ -115,31 +130,37 @@ def learn(task: dict[str, Any]) -> None:
 
 
 def run_command(arguments: list[str]) -> None:
-    """Run a command of firth, which must succeed."""
+    """Run a command of firth; if it fails, the process ends with its exit code."""
     sys.argv, sys.stdout = ["firth", *arguments], sys.stderr  # standard output is for the answers
     try:
         firth.cli.main.run()
     except SystemExit as end:
         if end.code:
-            raise RuntimeError(f"exit code {end.code}") from None
+            sys.stderr.flush()
+            os._exit(int(end.code))
 
 
-def run(task: dict[str, Any]) -> int:
-    """Fork and wait; the wait status."""
+def fork(task: dict[str, Any]) -> int:
+    """Begin a task in a process of its own."""
     process = os.fork()
     if process == 0:
         try:
             child(task)
         except BaseException as error:
-            print(f"{type(error).__name__}: {error}", file=sys.stderr)
+            print(f"{type(error).__name__}: {error}", file=sys.stderr, flush=True)
             os._exit(1)
         os._exit(0)
-    status = os.waitpid(process, 0)[1]
-    if status == 0:
-        learn(task)
-    return status
+    return process
+
+
+def run(tasks: list[dict[str, Any]]) -> list[int]:
+    """Do all tasks at once; the wait statuses."""
+    statuses = [os.waitpid(process, 0)[1] for process in [fork(task) for task in tasks]]
+    if not any(statuses):
+        learn(tasks[0])
+    return statuses
 
 
 if __name__ == "__main__":
     for line in sys.stdin:
-        print(json.dumps({"status": run(json.loads(line))}), flush=True)
+        print(json.dumps(run(json.loads(line))), flush=True)

@@ -12,7 +12,7 @@ import random
 import signal
 import subprocess
 import sys
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 import pytest
@@ -53,10 +53,14 @@ class Harness:
 
     def run(self, name: str, **task: object) -> int:
         """Train in a folder; the wait status of the process that did."""
-        known = {"out": str(self.folder / name), "preset": self.name, "text": self.text, "settings": self.settings}
-        self.process.stdin.write(json.dumps({**known, **task}) + "\n")
+        return self.run_together([name], **task)[0]
+
+    def run_together(self, names: Sequence[str], **task: object) -> list[int]:
+        """Train in several folders at once, or in one; the wait statuses of the processes that did."""
+        known = {"preset": self.name, "text": self.text, "settings": self.settings, **task}
+        self.process.stdin.write(json.dumps([{"out": str(self.folder / name), **known} for name in names]) + "\n")
         self.process.stdin.flush()
-        return json.loads(self.process.stdout.readline())["status"]
+        return json.loads(self.process.stdout.readline())
 
     def start(self) -> None:
         """A run that fills the caches, and the run that the others are compared with: its outcome and its events."""

@@ -223,6 +223,11 @@ def options(
     """Options before the verb."""
 
 
+_NO_MEMORY = (
+    "can't allocate memory", "Cannot allocate memory", "can't start new thread", "failed to map segment",
+)  # fmt: skip
+
+
 def run() -> None:
     """The entry point: every error that a user can fix is one line and exit code 2."""
     from firth.runs.atomic_files import record_folders
@@ -250,16 +255,23 @@ def _run(folders: set[Path]) -> None:
     except BrokenPipeError:
         sys.stderr.close()
         sys.exit(0)
-    except Exception as error:
+    except SystemExit:
+        raise
+    except BaseException as error:  # a panic of a Rust library is no Exception
         if hasattr(error, "exit_code") and hasattr(error, "show"):  # the parser's own: usage, unknown option
             _exit_with_usage(error)
         if number := getattr(error, "signal_number", 0):  # training that has saved a checkpoint
             _exit(stop_line(folders), 128 + number)
         if debug:
             raise
-        if isinstance(error, MemoryError) or "can't allocate memory" in str(error):  # torch's is a RuntimeError
+        if _is_out_of_memory(error):
             _exit("out of memory; choose a smaller width, batch size or length", 2)
         _exit(f"internal error: {type(error).__name__}: {error}; --debug shows the traceback", 1)
+
+
+def _is_out_of_memory(error: BaseException) -> bool:
+    """Whether memory was refused: torch, threads, files and libraries that are loaded each say it in their own way."""
+    return isinstance(error, MemoryError) or any(each in str(error) for each in _NO_MEMORY)
 
 
 def _exit_with_usage(error: Any) -> None:

@@ -47,6 +47,12 @@ def is_panic(error: BaseException) -> bool:
     return type(error).__name__ == "PanicException"
 
 
+def memory_error(error: BaseException) -> MemoryError | None:
+    """The error for a panic since there is no memory, for its threads for example; None for others."""
+    wants = ("thread pool", "memory", "Resource temporarily unavailable")
+    return MemoryError(str(error)) if is_panic(error) and any(each in str(error) for each in wants) else None
+
+
 def encoding_error(error: BaseException, texts: Sequence[str]) -> BaseException:
     """The error to raise when the library failed to encode texts."""
     return not_text(texts) if isinstance(error, TypeError) else use_error(error)
@@ -55,6 +61,8 @@ def encoding_error(error: BaseException, texts: Sequence[str]) -> BaseException:
 def use_error(error: BaseException) -> BaseException:
     """The error to raise when the library failed to use a tokenizer."""
     if is_panic(error):
+        if out_of_memory := memory_error(error):
+            return out_of_memory
         what = "a regular expression of this tokenizer takes too long on this text, or the tokenizer is damaged"
         return FirthError(what, do="use another tokenizer")
     if type(error) is Exception:  # such as a vocabulary without its unknown token

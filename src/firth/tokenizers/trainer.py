@@ -16,6 +16,7 @@ from typing import Any
 
 from firth.config.schema import Tokenizer as Config
 from firth.errors import FirthError, unknown
+from firth.tokenizers import rust_library
 from firth.tokenizers.components import (
     CONTINUATION_PREFIX,
     MAX_WORD_LENGTH,
@@ -176,7 +177,10 @@ def learn_merges(counts: Counts, alphabet: Iterable[str], config: Config) -> Mer
         initial_alphabet=list(alphabet),
     )
     bpe = Tokenizer(models.BPE())  # without a pre-tokenizer: each string of the iterator is one word
-    bpe.train_from_iterator(_repeated(_bounded(counts)), trainer)
+    try:
+        bpe.train_from_iterator(_repeated(_bounded(counts)), trainer)
+    except BaseException as error:
+        raise rust_library.memory_error(error) or error from None
     return [(left, right) for left, right in json.loads(bpe.to_str())["model"]["merges"]]
 
 
