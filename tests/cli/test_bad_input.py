@@ -164,7 +164,7 @@ def test_a_model_beyond_all_memory_is_refused(command, training, tmp_path):
 @pytest.mark.parametrize(
     ("name", "said", "line"),
     [
-        ("PanicException", "The global thread pool has not been initialized", "internal error: PanicException: The glo"),
+        ("PanicException", "no thread pool", "internal error: PanicException: no thread pool"),
         ("RuntimeError", "can't start new thread", "out of memory; choose a smaller width, batch size or length"),
         ("ImportError", "failed to map segment from shared object", "out of memory; choose a smaller width"),
     ],
