@@ -5,9 +5,11 @@ from __future__ import annotations
 import random
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 import firth
-from firth.datasets import leakage
+from firth.datasets import leakage, passages
 from firth.datasets.leakage import Overlap, audit, from_json, report, to_json
 
 WORDS = [f"word{number}" for number in range(500)]
@@ -44,8 +46,48 @@ def test_a_document_made_of_training_lines_overlaps_wherever_it_was_cut():
     assert audit(train, {"test": [few]})["test"].overlapping == 0
 
 
+@pytest.mark.parametrize("joined", [" ".join, "\n".join])
+def test_a_text_overlaps_however_its_lines_and_documents_are_divided(joined):
+    documents = [text.replace(" word1", "\nword1") for text in texts(30, 1)]
+    novel = joined(" ".join(text.split()) for text in documents)  # the same words, in one line or in one document
+    for train, held_out in ((documents, [novel]), ([novel], documents)):
+        overlap = audit(train, {"test": [*held_out, *texts(5, 2)]})["test"]
+        assert overlap.overlapping == overlap.near == len(held_out)
+    half = " ".join([*documents[0].split()[:30], *texts(1, 3, length=40)[0].split()])
+    assert audit([novel], {"test": [half]})["test"].overlapping == 0
+
+
+word_lists = st.lists(st.lists(st.sampled_from("ab"), max_size=60).map(" ".join), max_size=5)
+
+
+@given(word_lists, word_lists)
+def test_passages_are_found_where_comparing_words_finds_them(held_out, train):
+    """Against sets of words; with so few words many are the same."""
+    found = passages.Passages(held_out)
+    with passages.reader([found.mark]) as read:
+        for text in train:
+            read(text)
+    stream, size = " ".join(train).split(), passages.WORDS
+    known = {tuple(stream[n : n + size]) for n in range(len(stream) - size + 1)}
+    for text, fraction in zip(held_out, found.known_fractions(), strict=True):
+        words = text.split()
+        starts = [n for n in range(len(words) - size + 1) if tuple(words[n : n + size]) in known]
+        covered = {n + offset for n in starts for offset in range(size)}
+        assert fraction == pytest.approx(len(covered) / max(1, len(words)))
+
+
+def test_passages_do_not_depend_on_the_blocks_in_which_a_text_is_read(monkeypatch):
+    monkeypatch.setattr(passages, "_BLOCK", 50)
+    train = texts(20, 1)
+    found = passages.Passages([" ".join(train)])
+    with passages.reader([found.mark]) as read:
+        for text in train:
+            read(text)
+    assert found.known_fractions() == [1.0]
+
+
 def test_large_texts_are_sampled_for_near_duplicates_and_compared_whole_for_lines(monkeypatch):
-    train = texts(400, 1)
+    train = texts(400, 1, length=passages.WORDS - 4)
     near = [f"{text} more" for text in train]
     with monkeypatch.context() as patched:
         patched.setattr(leakage, "_BUDGET", 10**9)
@@ -54,7 +96,7 @@ def test_large_texts_are_sampled_for_near_duplicates_and_compared_whole_for_line
     overlap = audit(train, {"test": [*train[:10], *near]})["test"]
     assert overlap.overlapping - overlap.near == 10 and 0 < overlap.near < 200 and overlap.every > 1
     monkeypatch.setattr(leakage, "_MAX_BYTES", 4000)
-    assert audit(train, {"test": train})["test"].texts < 20
+    assert audit(train, {"test": train})["test"].texts < 30
 
 
 def test_it_is_said_and_warned_of_above_a_threshold():

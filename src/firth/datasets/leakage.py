@@ -1,9 +1,10 @@
 """The leakage audit: which held-out texts are in the training text too, exactly or nearly.
 
-A held-out text overlaps if at least half of it are lines that the training text has (case ignored), or if it is a
-near-duplicate by MinHash of a training text that begins or ends like it. The lines of all training texts are compared,
-with the first 32 MB of a held-out split. MinHash signatures take time: they are computed only of texts with such a
-beginning or end, and of a sample if these are many.
+A held-out text overlaps if at least half of it are lines that the training text has (case ignored), or nine tenths of
+it are passages of 24 words that the training text has, however lines and documents are divided; or if it is a
+near-duplicate by MinHash of a training text that begins or ends like it. All training texts are compared, with the
+first 32 MB of a held-out split. MinHash signatures take time: they are computed only of texts with such a beginning or
+end, and of a sample if these are many.
 """
 
 from __future__ import annotations
@@ -16,12 +17,14 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from firth.datasets.near_duplicates import MinHasher, estimate_jaccard
+from firth.datasets.passages import Passages, reader
 from firth.runs import atomic_files
 
-FORMAT = 1  # of the cached result
+FORMAT = 2  # of the cached result
 MAX_OVERLAP = 0.01  # of a held-out split; above it, scores are warned about
 SIMILARITY = 0.8  # Jaccard, of near-duplicates
-KNOWN = 0.5  # of a text's bytes are in lines of the training text
+KNOWN = 0.5  # of a text's characters are in lines of the training text
+COPIED = 0.9  # of its words are in passages of the training text; of near-duplicates about as many are
 SHOWN = 60  # characters of an example
 _HASHES = 64  # of a signature
 _END = 24  # characters at the beginning or end that near-duplicates have in common
@@ -39,7 +42,7 @@ class Overlap:
     overlapping: int = 0
     bytes: int = 0
     overlapping_bytes: int = 0
-    near: int = 0  # of the overlapping texts, near-duplicates only
+    near: int = 0  # of the overlapping texts, those that were not found by their lines
     every: int = 1  # training texts like held-out ones per one that was compared, at the end of the text
     examples: tuple[tuple[int, str], ...] = ()  # numbers and beginnings of overlapping texts, the first of them
 
@@ -71,11 +74,14 @@ def audit(train: Iterable[str], held_out: Mapping[str, Iterable[str]], *, shown:
     splits = {name: list(_read(texts)) for name, texts in held_out.items()}
     wanted = {line for texts in splits.values() for each in texts for line in each.text.splitlines()}
     near, known = _NearDuplicates(splits), set[str]()
-    for text in map(normalise, train):
-        known |= wanted.intersection(text.splitlines())
-        near.compare(text)
-    every = near.sample.every
-    return {name: _overlap(texts, known, near.found_in(name), every, shown) for name, texts in splits.items()}
+    passages = {name: Passages(each.text for each in texts) for name, texts in splits.items()}
+    with reader([each.mark for each in passages.values()]) as read:
+        for text in map(normalise, train):
+            known |= wanted.intersection(text.splitlines())
+            near.compare(text)
+            read(text)
+    alike = {name: near.found_in(name) | passages[name].known_texts(COPIED) for name in splits}
+    return {name: _overlap(texts, known, alike[name], near.sample.every, shown) for name, texts in splits.items()}
 
 
 def normalise(text: str) -> str:
