@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import firth
-from firth.datasets import leakage, passages
+from firth.datasets import leakage, ngram_overlap
 from firth.datasets.leakage import Overlap, audit, from_json, report, to_json
 
 WORDS = [f"word{number}" for number in range(500)]
@@ -63,11 +63,11 @@ word_lists = st.lists(st.lists(st.sampled_from("ab"), max_size=60).map(" ".join)
 @given(word_lists, word_lists)
 def test_passages_are_found_where_comparing_words_finds_them(held_out, train):
     """Against sets of words; with so few words many are the same."""
-    found = passages.Passages(held_out)
-    with passages.reader([found.mark]) as read:
+    found = ngram_overlap.NgramOverlap(held_out)
+    with ngram_overlap.reader([found.mark]) as read:
         for text in train:
             read(text)
-    stream, size = " ".join(train).split(), passages.WORDS
+    stream, size = " ".join(train).split(), ngram_overlap.WORDS
     known = {tuple(stream[n : n + size]) for n in range(len(stream) - size + 1)}
     for text, fraction in zip(held_out, found.known_fractions(), strict=True):
         words = text.split()
@@ -77,17 +77,17 @@ def test_passages_are_found_where_comparing_words_finds_them(held_out, train):
 
 
 def test_passages_do_not_depend_on_the_blocks_in_which_a_text_is_read(monkeypatch):
-    monkeypatch.setattr(passages, "_BLOCK", 50)
+    monkeypatch.setattr(ngram_overlap, "_BLOCK", 50)
     train = texts(20, 1)
-    found = passages.Passages([" ".join(train)])
-    with passages.reader([found.mark]) as read:
+    found = ngram_overlap.NgramOverlap([" ".join(train)])
+    with ngram_overlap.reader([found.mark]) as read:
         for text in train:
             read(text)
     assert found.known_fractions() == [1.0]
 
 
 def test_large_texts_are_sampled_for_near_duplicates_and_compared_whole_for_lines(monkeypatch):
-    train = texts(400, 1, length=passages.WORDS - 4)
+    train = texts(400, 1, length=ngram_overlap.WORDS - 4)
     near = [f"{text} more" for text in train]
     with monkeypatch.context() as patched:
         patched.setattr(leakage, "_BUDGET", 10**9)

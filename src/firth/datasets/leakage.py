@@ -17,7 +17,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from firth.datasets.near_duplicates import MinHasher, estimate_jaccard
-from firth.datasets.passages import Passages, reader
+from firth.datasets.ngram_overlap import NgramOverlap, reader
 from firth.runs import atomic_files
 
 FORMAT = 2  # of the cached result
@@ -74,7 +74,7 @@ def audit(train: Iterable[str], held_out: Mapping[str, Iterable[str]], *, shown:
     splits = {name: list(_read(texts)) for name, texts in held_out.items()}
     wanted = {line for texts in splits.values() for each in texts for line in each.text.splitlines()}
     near, known = _NearDuplicates(splits), set[str]()
-    passages = {name: Passages(each.text for each in texts) for name, texts in splits.items()}
+    passages = {name: NgramOverlap(each.text for each in texts) for name, texts in splits.items()}
     with reader([each.mark for each in passages.values()]) as read:
         for text in map(normalise, train):
             known |= wanted.intersection(text.splitlines())

@@ -1,4 +1,4 @@
-"""Passages: stretches of 24 words, found again in another text wherever its lines and documents begin and end."""
+"""Overlap of 24-grams of words (passages): found in another text wherever its lines and documents begin and end."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ _FACTORS = np.array([0x9E3779B97F4A7C15, 0xBF58476D1CE4E5B9, 0x94D049BB133111EB,
 Array = np.ndarray
 
 
-class Passages:
+class NgramOverlap:
     """The passages of some texts, and which of them another text has."""
 
     def __init__(self, texts: Iterable[str]) -> None:
