@@ -14,7 +14,8 @@ from firth import api
 from firth.cli.console import print_json, read_inputs, split_commas
 from firth.cli.options import JSON, RUN, THREADS, VERBOSE, choice
 from firth.config import core
-from firth.errors import FirthError
+from firth.errors import FirthError, printable
+from firth.metrics.error_analysis import format_tables
 from firth.metrics.score import format_scores
 
 _LINES_PER_BATCH = 256  # of a file
@@ -32,6 +33,9 @@ def evaluate(
     memory: Annotated[int | None, typer.Option(min=0, help="Memory length in tokens; by default as trained.")] = None,
     weights: WEIGHTS = "float32",
     threads: THREADS = 0,
+    details: Annotated[
+        bool, typer.Option("--details", help="Print scores by class, confusions and calibration too (labelled tasks).")
+    ] = False,
     verbose: VERBOSE = False,
     as_json: JSON = False,
 ) -> None:
@@ -45,14 +49,26 @@ def evaluate(
     to_save = examples is None and weights == "float32"  # scores of the run's own data and weights are kept
     if to_save:
         model.run.scores()  # refuses damaged ones before the work
+    if details:
+        examples = _load_labelled(model, run, examples, split or "test")
     scores = [score.to_dict() for score in model.evaluate(examples, **({"split": split} if split else {}))]
     if to_save and (reason := model.run.offer_scores(scores)):
         print(f"note: the scores are not saved: {reason}", file=sys.stderr)
+    tables = model.error_analysis(examples).tables if details else {}
     if as_json:
-        print_json(scores)
+        of_tables = {name: table.to_dicts() for name, table in tables.items()}
+        print_json({"scores": scores, "details": of_tables} if details else scores)
         return
-    for line in format_scores(scores, verbose):
-        print(line)
+    for line in [*format_scores(scores, verbose), *format_tables(tables)]:
+        print(printable(line))
+
+
+def _load_labelled(model: Any, run: str, text: Any, split: str) -> Any:
+    """The labelled examples that are evaluated, for a model that can analyse them."""
+    if not hasattr(model, "error_analysis"):
+        do = "give a classifier, a tagger, or a model that answers questions"
+        raise FirthError("this model predicts no labels", where=run, do=do)
+    return model.load_examples(text, split)
 
 
 def _read_pairs(model: Any, source: str | None, target: str | None) -> list[Any]:

@@ -149,6 +149,11 @@ class FastTextClassifier(BaseClassifier):
         return self.classifier.labels
 
     @property
+    def independent_labels(self) -> bool:
+        """Whether the probabilities of labels are independent of each other (multi-label)."""
+        return self.config.method.loss == "one-vs-all"
+
+    @property
     def vectors(self) -> WordVectors:
         """Its word vectors."""
         return self.classifier.vectors()

@@ -20,9 +20,11 @@ from firth.datasets.records import Question
 from firth.display import Table
 from firth.errors import FirthError
 from firth.metrics import question_answering
+from firth.metrics.error_analysis import ErrorAnalysis
 from firth.metrics.score import Score, parse_signature, signature
 from firth.models.build import System
 from firth.pipelines.encode_texts import group_by_length
+from firth.pipelines.error_analysis_texts import ANALYSED_ANSWERS, analyse_answers
 from firth.pipelines.label_predictions import checked_examples, run_examples
 from firth.runs.run_folder import Run
 from firth.runs.trained_model import TrainedModel, given_text, read_options
@@ -104,7 +106,7 @@ class QuestionAnswerer(TrainedModel):
         ]
         spans: list[list[_Spans]] = [[] for _ in questions]
         for row, logits in self._logits(rows):
-            spans[row.window.question].append(_best_spans(logits, row.window, count))
+            spans[row.window.question].append(_best_spans(logits, row.window, max(count, ANALYSED_ANSWERS)))
         return [
             _choose(results, context, contexts[context], count)
             for results, (_, context) in zip(spans, questions, strict=True)
@@ -134,7 +136,7 @@ class QuestionAnswerer(TrainedModel):
     ) -> Table[Score]:
         """Exact match and F1 (SQuAD) on a split of the run's own questions, on a file or set, or on questions from
         Python; with unanswerable questions also the threshold, chosen on the validation split."""
-        questions, chosen = self._questions(text, split), []
+        questions, chosen = self.load_examples(text, split), []
         if self.run.record.data.get("unanswerable") and not any(s["name"] == THRESHOLD for s in self.run.scores()):
             chosen = [self._choose_threshold()]
             self.__dict__["threshold"] = chosen[0].value
@@ -144,6 +146,14 @@ class QuestionAnswerer(TrainedModel):
         signed = signature({**self.signature_fields(), **parse_signature(scores.signature), **questions.signed_fields})
         return Table([*(replace(each.score(), signature=signed) for each in scores.statistics()), *chosen])
 
+    def error_analysis(self, text: Any = None, split: str = "test") -> ErrorAnalysis:
+        """Scores of questions with and without an answer, calibration, and the questions by their loss."""
+        questions = self.load_examples(text, split)
+        if not questions.examples:
+            raise FirthError("no questions to score", where=questions.name, do="give at least one")
+        results = self.candidates([(each.text, each.context) for each in questions.examples], ANALYSED_ANSWERS)
+        return analyse_answers(questions, results, _references(questions), self.threshold)
+
     def _choose_threshold(self) -> Score:
         valid = run_examples(self, "valid")
         scores, no_answer = _score(self.candidates([(each.text, each.context) for each in valid.examples]), valid)
@@ -151,7 +161,10 @@ class QuestionAnswerer(TrainedModel):
         value = max(best.value, 0.0)
         return Score(THRESHOLD, value, signature({**self.signature_fields(), **valid.signed_fields}))
 
-    def _questions(self, text: Any, split: str) -> labelled_dataset.Split:
+    def load_examples(self, text: Any, split: str) -> labelled_dataset.Split:
+        """Questions to score; those that are loaded already are returned."""
+        if isinstance(text, labelled_dataset.Split):
+            return text
         if text is None:
             return run_examples(self, split)
         text = given_text(text)

@@ -15,10 +15,12 @@ from firth.datasets.collators.sentence_pairs import build_input_sequence, pad_ex
 from firth.datasets.records import Choices
 from firth.display import Table
 from firth.errors import FirthError
+from firth.metrics.error_analysis import ErrorAnalysis
 from firth.metrics.score import Score, signature
 from firth.models.build import System
 from firth.models.heads.choice import CHOICE
 from firth.pipelines.encode_texts import group_by_length
+from firth.pipelines.error_analysis_texts import analyse_choices
 from firth.pipelines.label_predictions import checked_examples, run_examples
 from firth.runs.run_folder import Run
 from firth.runs.trained_model import TrainedModel, given_text, read_options
@@ -81,7 +83,7 @@ class ChoiceModel(TrainedModel):
     def evaluate(self, text: str | Iterable[Choices] | None = None, split: str = "test", **_: Any) -> Table[Score]:
         """Accuracy on a split of the run's own questions, on a file or set, or on questions from Python; beside it
         that of chance."""
-        questions = self._questions(text, split)
+        questions = self.load_examples(text, split)
         known = [each for each in questions.examples if each.answer is not None]
         if not known:
             raise FirthError("no question has an answer", where=questions.name, do="say which choice is correct")
@@ -91,7 +93,18 @@ class ChoiceModel(TrainedModel):
         signed = signature({**self.signature_fields(), **questions.signed_fields})
         return Table([Score("accuracy", right / len(known), signed, note=f"chance {chance:.3f}")])
 
-    def _questions(self, text: Any, split: str) -> labelled_dataset.Split:
+    def error_analysis(self, text: Any = None, split: str = "test") -> ErrorAnalysis:
+        """Accuracy by the number of choices, calibration, and the questions by their loss."""
+        questions = self.load_examples(text, split)
+        known = [each for each in questions.examples if each.answer is not None]
+        if not known:
+            raise FirthError("no question has an answer", where=questions.name, do="say which choice is correct")
+        return analyse_choices(questions.name, known, self.choice_probabilities(known))
+
+    def load_examples(self, text: Any, split: str) -> labelled_dataset.Split:
+        """Questions to score; those that are loaded already are returned."""
+        if isinstance(text, labelled_dataset.Split):
+            return text
         if text is None:
             return run_examples(self, split)
         text = given_text(text)

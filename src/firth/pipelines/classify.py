@@ -55,6 +55,11 @@ class NeuralClassifier(BaseClassifier):
         """All classes, from frequent to rare."""
         return tuple(self.run.record.data["labels"])
 
+    @property
+    def independent_labels(self) -> bool:
+        """Whether the probabilities of labels are independent of each other (multi-label)."""
+        return bool(self.config.head.problem_type == "multi-label")
+
     def label_scores(self, encoded: Encoded) -> Tensor:
         """The head's probabilities of labels, or values (batch, labels)."""
         scores: Tensor = self.system.head.scores(encoded)[LABEL]

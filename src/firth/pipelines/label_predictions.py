@@ -15,7 +15,9 @@ from firth.datasets import labelled_dataset
 from firth.display import Table
 from firth.errors import FirthError, unknown
 from firth.metrics import classification
+from firth.metrics.error_analysis import ErrorAnalysis
 from firth.metrics.score import Score, signature
+from firth.pipelines.error_analysis import analyse_labels
 from firth.runs.run_folder import Run
 from firth.runs.trained_model import TrainedModel, given_text, read_options
 from firth.tokenizers.tokenizer import Tokenizer
@@ -73,7 +75,9 @@ class BaseClassifier(TrainedModel, ABC):
     def load_examples(
         self, text: str | Iterable[labelled_dataset.Example] | None, split: str
     ) -> labelled_dataset.Split:
-        """Examples to score."""
+        """Examples to score; those that are loaded already are returned."""
+        if isinstance(text, labelled_dataset.Split):
+            return text
         if text is None:
             return run_examples(self, split)
         text = given_text(text)
@@ -98,6 +102,19 @@ class BaseClassifier(TrainedModel, ABC):
         if len(predictions) != len(gold) or not gold:
             raise FirthError(f"{len(predictions)} texts and {len(gold)} labels", do="give a label for each text")
         return sum(row[0][0] == label for row, label in zip(predictions, gold, strict=True)) / len(gold)
+
+    @property
+    def independent_labels(self) -> bool:
+        """Whether the probabilities of labels are independent of each other (multi-label)."""
+        return False
+
+    def error_analysis(self, text: Any = None, split: str = "test") -> ErrorAnalysis:
+        """Scores by class, confusion matrix and calibration of what `evaluate` scores, and its examples by their loss."""
+        examples = self.load_examples(text, split)
+        if not examples.examples:
+            raise FirthError("no examples to score", where=examples.name, do="give at least one")
+        probabilities = np.asarray(self.predict_proba(self.inputs(examples)))
+        return analyse_labels(examples, probabilities, self.labels, self.independent_labels)
 
     def inputs(self, split: labelled_dataset.Split) -> list[Any]:
         """The inputs to classify: texts, or sentence pairs."""

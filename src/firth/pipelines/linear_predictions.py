@@ -69,6 +69,11 @@ class LinearTextClassifier(BaseClassifier):
         return self.model.labels
 
     @property
+    def independent_labels(self) -> bool:
+        """Whether the probabilities of labels are independent of each other (multi-label)."""
+        return self.config.problem_type == "multi-label"
+
+    @property
     def texts_per_example(self) -> int:
         """Texts per example: 1, or 2 of a text pair."""
         return int(self.run.record.data["parts"])

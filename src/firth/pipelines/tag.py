@@ -20,7 +20,9 @@ from firth.generation.structured.linear_chain import LinearChain
 from firth.generation.structured.span_marginals import TagDistribution
 from firth.generation.structured.tag_constraints import TagConstraints, restrict
 from firth.metrics import tagging
+from firth.metrics.error_analysis import ErrorAnalysis
 from firth.metrics.score import Score, parse_signature, signature
+from firth.pipelines.error_analysis import analyse_tags
 from firth.pipelines.label_predictions import checked_examples, run_examples
 from firth.runs.trained_model import TrainedModel, given_text, read_options
 
@@ -141,11 +143,13 @@ class BaseTagger(TrainedModel, ABC):
     ) -> Table[Score]:
         """Accuracy of each layer of tags and, where they mark spans, precision, recall and F1 as conlleval counts, on a
         split of the run's own sentences, on a file or set, or on sentences from Python."""
-        given = self.load_sentences(text, split)
+        given = self.load_examples(text, split)
         return self.scores(given, self.tags_of(given))
 
-    def load_sentences(self, text: str | Iterable[TaggedSentence] | None, split: str) -> labelled_dataset.Split:
-        """Sentences to score."""
+    def load_examples(self, text: str | Iterable[TaggedSentence] | None, split: str) -> labelled_dataset.Split:
+        """Sentences to score; those that are loaded already are returned."""
+        if isinstance(text, labelled_dataset.Split):
+            return text
         if text is None:
             return run_examples(self, split, _read_splits)
         text = given_text(text)
@@ -178,6 +182,24 @@ class BaseTagger(TrainedModel, ABC):
                 parts += [Score(name, value, signed) for name, value in _f1_first(counts.scores("micro"))]
             result += [replace(each, name=prefix + each.name, signature=self._signed(each, split)) for each in parts]
         return Table(result)
+
+    def error_analysis(self, text: Any = None, split: str = "test") -> ErrorAnalysis:
+        """Spans by type, scores by tag, confusion matrix, accuracy of known and unknown words and calibration of what
+        `evaluate` scores, and its sentences by their loss."""
+        given = self.load_examples(text, split)
+        if not given.examples:
+            raise FirthError("no sentences to score", where=given.name, do="give at least one")
+        words = [sentence.words for sentence in given.examples]
+        layers = {layer: self.distributions(words, layer) for layer in self.labels}
+        return analyse_tags(given, layers, self.schemes, self._training_words())
+
+    def _training_words(self) -> set[str] | None:
+        """The words of the run's training sentences; None if they are not there any more."""
+        try:
+            train = run_examples(self, "train", _read_splits)
+        except FirthError:
+            return None
+        return {word for sentence in train.examples for word in sentence.words}
 
     def quality(self) -> Score:
         """What selects the best weights: F1 of spans, or accuracy, of the first layer on validation sentences."""

@@ -43,6 +43,15 @@ class TagDistribution:
         """The most probable tagging as a whole."""
         return [self.tags[tag] for tag in viterbi(*self._one, self.chain)[0].tags]
 
+    def log_probability(self, tags: Sequence[str]) -> float:
+        """The log-probability of this tagging as a whole; −inf if it has a tag that is unknown or forbidden."""
+        column = {tag: at for at, tag in enumerate(self.tags)}
+        if len(tags) != len(self.emissions) or not all(tag in column for tag in tags):
+            return -np.inf
+        path = np.array([column[tag] for tag in tags])
+        score = self.emissions[np.arange(len(path)), path].sum() + self.chain.transitions[path[:-1], path[1:]].sum()
+        return min(0.0, float(score + self.chain.start[path[0]] + self.chain.end[path[-1]] - self._normaliser))
+
     def best_spans(self) -> list[SpanProbability]:
         """The spans of the most probable tagging, each with its own probability."""
         return [SpanProbability(span, self.span_probability(span)) for span in tags_to_spans(self.best_tags())]
