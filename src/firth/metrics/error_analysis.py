@@ -1,4 +1,4 @@
-"""Error analysis of labelled tasks: the tables behind the scores, and every example with the loss of its gold labels."""
+"""Error analysis of labelled tasks: the tables behind the scores, and each example with the loss of its gold labels."""
 
 from __future__ import annotations
 

@@ -23,8 +23,8 @@ from firth.metrics import question_answering
 from firth.metrics.error_analysis import ErrorAnalysis
 from firth.metrics.score import Score, parse_signature, signature
 from firth.models.build import System
+from firth.pipelines.answer_errors import ANALYSED_ANSWERS, analyse_answers
 from firth.pipelines.encode_texts import group_by_length
-from firth.pipelines.error_analysis_texts import ANALYSED_ANSWERS, analyse_answers
 from firth.pipelines.label_predictions import checked_examples, run_examples
 from firth.runs.run_folder import Run
 from firth.runs.trained_model import TrainedModel, given_text, read_options

@@ -19,8 +19,8 @@ from firth.metrics.error_analysis import ErrorAnalysis
 from firth.metrics.score import Score, signature
 from firth.models.build import System
 from firth.models.heads.choice import CHOICE
+from firth.pipelines.answer_errors import analyse_choices
 from firth.pipelines.encode_texts import group_by_length
-from firth.pipelines.error_analysis_texts import analyse_choices
 from firth.pipelines.label_predictions import checked_examples, run_examples
 from firth.runs.run_folder import Run
 from firth.runs.trained_model import TrainedModel, given_text, read_options

@@ -17,7 +17,7 @@ from firth.errors import FirthError, unknown
 from firth.metrics import classification
 from firth.metrics.error_analysis import ErrorAnalysis
 from firth.metrics.score import Score, signature
-from firth.pipelines.error_analysis import analyse_labels
+from firth.pipelines.label_errors import analyse_labels
 from firth.runs.run_folder import Run
 from firth.runs.trained_model import TrainedModel, given_text, read_options
 from firth.tokenizers.tokenizer import Tokenizer
@@ -109,7 +109,7 @@ class BaseClassifier(TrainedModel, ABC):
         return False
 
     def error_analysis(self, text: Any = None, split: str = "test") -> ErrorAnalysis:
-        """Scores by class, confusion matrix and calibration of what `evaluate` scores, and its examples by their loss."""
+        """Scores by class, confusions and calibration of what `evaluate` scores, and its examples by their loss."""
         examples = self.load_examples(text, split)
         if not examples.examples:
             raise FirthError("no examples to score", where=examples.name, do="give at least one")

@@ -20,7 +20,9 @@ from firth.linear.pair_features import PairVectorizer
 from firth.linear.vectorizer import Vectorizer
 from firth.metrics import classification
 from firth.metrics.correlation import pearson, spearman
+from firth.metrics.error_analysis import ErrorAnalysis
 from firth.metrics.score import Score
+from firth.pipelines.label_errors import analyse_values
 from firth.pipelines.label_predictions import BaseClassifier, ClassifyOptions
 from firth.runs.run_folder import Run
 from firth.runs.trained_model import read_options
@@ -220,13 +222,21 @@ class LinearRegressor(LinearTextClassifier):
 
     def scores(self, split: labelled_dataset.Split) -> list[Score]:
         """Spearman and Pearson correlation with the gold values."""
-        gold = [example.score if isinstance(example, Pair) else None for example in split.examples]
-        if not gold or None in gold:
-            raise FirthError("no pairs with a score to compare with", where=split.name, do="give pairs with scores")
-        values, signed = self.predict(self.inputs(split)), self.signed(split)
+        gold, values, signed = self._gold(split), self.predict(self.inputs(split)), self.signed(split)
         return Table(
             [Score("spearman", spearman(values, gold), signed), Score("pearson", pearson(values, gold), signed)]
         )
+
+    def error_analysis(self, text: Any = None, split: str = "test") -> ErrorAnalysis:
+        """Mean errors of the values of what `evaluate` scores, and its examples by their squared error."""
+        examples = self.load_examples(text, split)
+        return analyse_values(examples, self._gold(examples), self.predict(self.inputs(examples)))
+
+    def _gold(self, split: labelled_dataset.Split) -> list[float]:
+        gold = [example.score for example in split.examples if isinstance(example, Pair) and example.score is not None]
+        if not gold or len(gold) < len(split.examples):
+            raise FirthError("no pairs with a score to compare with", where=split.name, do="give pairs with scores")
+        return gold
 
     def score(self, texts: Any, labels: Iterable[Any]) -> float:
         """The coefficient of determination (R²) of the values, as scikit-learn's `score` of a regressor."""

@@ -15,9 +15,11 @@ from firth.datasets.records import Pair
 from firth.display import Table
 from firth.errors import FirthError
 from firth.metrics.correlation import pearson, spearman
+from firth.metrics.error_analysis import ErrorAnalysis
 from firth.metrics.score import Score
 from firth.models.build import System
 from firth.pipelines.classify import ImageClassifier, NeuralClassifier, TextClassifier
+from firth.pipelines.label_errors import analyse_values
 from firth.runs.run_folder import Run
 from firth.runs.trained_model import read_options
 from firth.tokenizers.tokenizer import Tokenizer
@@ -54,6 +56,11 @@ class TextRegressor(TextClassifier):
         correlations = {"spearman": spearman(values, gold), "pearson": pearson(values, gold)}
         named = correlations | {"mean_squared_error": float(((values - gold) ** 2).mean())}
         return Table([Score(name, value, signed) for name, value in named.items()])
+
+    def error_analysis(self, text: Any = None, split: str = "test") -> ErrorAnalysis:
+        """Mean errors of the values of what `evaluate` scores, and its examples by their squared error."""
+        examples = self.load_examples(text, split)
+        return analyse_values(examples, self._gold(examples), self.predict(self.inputs(examples)))
 
     def _gold(self, split: labelled_dataset.Split) -> np.ndarray:
         """The gold values of pairs with scores, or of texts whose labels are numbers."""

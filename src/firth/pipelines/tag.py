@@ -22,7 +22,7 @@ from firth.generation.structured.tag_constraints import TagConstraints, restrict
 from firth.metrics import tagging
 from firth.metrics.error_analysis import ErrorAnalysis
 from firth.metrics.score import Score, parse_signature, signature
-from firth.pipelines.error_analysis import analyse_tags
+from firth.pipelines.label_errors import analyse_tags
 from firth.pipelines.label_predictions import checked_examples, run_examples
 from firth.runs.trained_model import TrainedModel, given_text, read_options
 

@@ -14,7 +14,7 @@ from firth.display import Table
 from firth.metrics import error_analysis as metrics
 from firth.metrics import question_answering
 from firth.metrics.error_analysis import AnalysedExample, ErrorAnalysis, Mark, negative_log
-from firth.pipelines.error_analysis import SHOWN_LABELS, line_of
+from firth.pipelines.label_errors import SHOWN_LABELS, line_of
 
 if TYPE_CHECKING:
     from firth.pipelines.answer_questions import Candidates
@@ -80,9 +80,9 @@ def _gold_probability(result: Candidates, references: Sequence[str]) -> float:
     if not references:
         return result.no_answer
     gold = {question_answering.normalise_answer(text) for text in references}
-    found = [each.probability for each in result.answers if question_answering.normalise_answer(each.text) in gold]
-    if found:
-        return min(1.0, sum(found))
+    same = [each.probability for each in result.answers if question_answering.normalise_answer(each.text) in gold]
+    if same:
+        return min(1.0, sum(same))
     return result.answers[-1].probability if result.answers else 0.0
 
 
