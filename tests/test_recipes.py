@@ -22,14 +22,17 @@ def test_there_are_recipes():
 @pytest.mark.parametrize("path", RECIPES, ids=lambda path: path.stem)
 def test_a_recipe_trains(path, tmp_path, monkeypatch):
     monkeypatch.setenv("FIRTH_CACHE", str(tmp_path / "cache"))
-    text = tmp_path / "text.txt"
-    text.write_text("\n".join(TEXT) + "\n")
     whole = api.resolve_config(str(path)).config
+    labelled = core.has(whole, "data.tasks")
+    text = tmp_path / ("text.tsv" if labelled else "text.txt")
+    lines = [f"{'good' if n % 3 else 'bad'}\t{line}" for n, line in enumerate(TEXT)] if labelled else TEXT
+    text.write_text("\n".join(["label\ttext", *lines] if labelled else lines) + "\n")
     small = [f"{name}={value}" for name, value in SMALL.items() if core.has(whole, name)]
     pairs = core.has(whole, "data.source")
     names = (
         [f"{split}{side}" for split in SPLITS for side in ("source", "target")] if pairs else ("text", "valid", "test")
     )
     model = api.train_config(api.resolve_config(str(path), small, dict.fromkeys(names, str(text))), tmp_path / "run")
-    told = {"seq2seq_perplexity", "seq2seq_accuracy", "exact_match", "BLEU", "chrF2"}
-    assert {score["name"] for score in model.run.scores()} == (told if pairs else {"perplexity", "bits_per_byte"})
+    translated = {"seq2seq_perplexity", "seq2seq_accuracy", "exact_match", "BLEU", "chrF2"}
+    expected = translated if pairs else {"accuracy", "macro_f1"} if labelled else {"perplexity", "bits_per_byte"}
+    assert {score["name"] for score in model.run.scores()} == expected

@@ -15,6 +15,7 @@ from firth.families.run_weights import read_merged
 from firth.families.vocabulary_surgery import edit_run
 from firth.nn.lora import is_adapter
 from firth.runs.run_folder import Run
+from firth.runs.summary import format_summary, summary
 from firth.runs.weights import read_metadata
 from firth.training.checkpoint import read_tensors, read_weights, save_model
 
@@ -80,6 +81,7 @@ def test_the_folder_has_the_adapter_and_the_new_head_alone(folder):
     assert trained == set(read_tensors(folder / "classes" / "model.safetensors"))
     record = json.loads((folder / "classes" / "config.json").read_text())
     assert record["config"]["init_from"] == str(folder / "bert")
+    assert format_summary(summary(folder / "classes"))["adapter_of"] == str(folder / "bert")
     assert record["data"]["base"] == read_metadata(folder / "bert" / "model.safetensors")["sha256"]
 
 

@@ -66,6 +66,7 @@ def _describe(run: Run, part: Callable[..., Any]) -> dict[str, Any]:
         "scores": part(run.scores, []),
         "machine": dict(record.machine),
         "origin": record.data.get("origin"),
+        "base": record.config.init_from if "base" in record.data else None,
     }
 
 
@@ -82,6 +83,7 @@ def format_summary(about: Mapping[str, Any], verbose: bool = False) -> dict[str,
         "preset": about.get("preset"),
         "state": format_state(about) if "state" in about else None,
         "parameters": about.get("parameters"),
+        "adapter_of": about.get("base"),
         "vocabulary": tokenizer and f"{tokenizer['vocabulary_size']:,} ({tokenizer['kind']})",
         "text": ", ".join(about.get("text", ())),
         "time": format_duration(about["seconds"]) if "seconds" in about else None,
