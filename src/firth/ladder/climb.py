@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -21,6 +21,8 @@ from firth.ladder.rung_configs import choose_rung, divide_budget, train_command
 from firth.ladder.rungs import RUNGS, choose_size, is_neural, slowdown, sort_rungs, validate_rungs
 from firth.ladder.settings import Settings, parse_settings
 from firth.ladder.shared_data import HELD_OUT, MIN_DOCUMENTS, SharedData, prepare, read_texts
+from firth.ladder.task_climb import load_settings, train_task_rungs
+from firth.ladder.task_settings import TaskSettings, parse_task_settings
 from firth.report.ladder_page import ladder_page
 from firth.runs.ladder_folder import Ladder, LadderFolder, Result, Row
 from firth.runs.progress import Progress, Style, parse_budget
@@ -36,8 +38,9 @@ def run_ladder(
     out: Path | str | None = None,
     progress: Style | Progress = "quiet",
     **short: object,
-) -> Ladder:
-    """Train language models from n-gram to Transformer on one text, and recommend one.
+) -> Any:
+    """Train language models from n-gram to Transformer on one text, and recommend one; with `task="classification"` (or
+    pairs, tagging, ner) models of that task, on labelled examples.
 
     `text` is a name (a file, a folder, a built-in name) or an iterable of documents. Settings are by short name:
     `budget="20m"` for all rungs together, `rungs="5-gram,lstm-lm"`, `tokenizer`, `vocab_size`, `seed`, … Finished rungs
@@ -46,13 +49,15 @@ def run_ladder(
     arguments = {name.replace("_", "-"): _to_text(value) for name, value in short.items() if value is not None}
     if isinstance(text, (str, Path)):
         arguments["text"] = str(text)
-    requested = _store_sources(parse_settings(arguments), None if text is None or "text" in arguments else text)
+    parse: Callable[[Mapping[str, str]], Any] = parse_task_settings if "task" in arguments else parse_settings
+    requested = _store_sources(parse(arguments), None if text is None or "text" in arguments else text)
     is_resume = out and not arguments and text is None
     folder = _choose_folder(Path(out) if out else None, None if is_resume else requested)
     settings = _load_settings(folder) if folder.exists else requested
     lock, reports = Run(folder.path).lock(), ladder_progress(progress)
+    climb = CLIMBS[type(settings)]
     try:
-        ladder = train_rungs(settings, folder, reports)
+        ladder = climb(settings, folder, reports)
         reports.close(is_done=True)
         return ladder
     finally:
@@ -209,7 +214,7 @@ def _notes(shared: SharedData) -> Iterable[str]:
 # --- settings and folder --------------------------------------------------------------------------------------------
 
 
-def _store_sources(settings: Settings, texts: Iterable[str] | None) -> Settings:
+def _store_sources(settings: Any, texts: Iterable[str] | None) -> Any:
     """Store text that can be read only once (standard input, iterables) in files, and name these in the settings."""
     spool, data = default_cache() / "spool", settings.data
     names = {field: resolve_names(getattr(data, field), spool) for field in ("text", "valid", "test")}
@@ -218,7 +223,7 @@ def _store_sources(settings: Settings, texts: Iterable[str] | None) -> Settings:
     return replace(settings, data=replace(data, **names))
 
 
-def _choose_folder(out: Path | None, settings: Settings | None) -> LadderFolder:
+def _choose_folder(out: Path | None, settings: Settings | TaskSettings | None) -> LadderFolder:
     """The folder `out`, or the first below runs/ that is empty or has this ladder; another ladder there is an error."""
     if out is None:
         names = ["runs/ladder", *(f"runs/ladder-{number}" for number in range(2, 10_000))]
@@ -232,7 +237,7 @@ def _choose_folder(out: Path | None, settings: Settings | None) -> LadderFolder:
     return folder
 
 
-def _is_usable(folder: LadderFolder, settings: Settings | None) -> bool:
+def _is_usable(folder: LadderFolder, settings: Settings | TaskSettings | None) -> bool:
     if folder.exists:
         return folder.read()["settings"] == to_dict(settings)
     return _is_empty(folder.path)
@@ -243,9 +248,12 @@ def _is_empty(path: Path) -> bool:
     return not path.exists() or (path.is_dir() and all(entry.name.startswith(".") for entry in path.iterdir()))
 
 
-def _load_settings(folder: LadderFolder) -> Settings:
+def _load_settings(folder: LadderFolder) -> Settings | TaskSettings:
+    values = folder.read()["settings"]
     try:
-        settings = from_dict(Settings, folder.read()["settings"])
+        if "task" in values:
+            return load_settings(values)
+        settings = from_dict(Settings, values)
         validate_rungs(settings.rungs)
         return settings
     except FirthError as error:
@@ -270,3 +278,10 @@ def _require_same_text(folder: LadderFolder, shared: SharedData) -> None:
 
 def _to_text(value: object) -> str:
     return ",".join(map(str, value)) if isinstance(value, (list, tuple)) else str(value)
+
+
+# What climbs, by the kind of the settings.
+CLIMBS: dict[type, Callable[[Any, LadderFolder, LadderProgress], Any]] = {
+    Settings: train_rungs,
+    TaskSettings: train_task_rungs,
+}

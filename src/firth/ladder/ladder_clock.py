@@ -1,4 +1,4 @@
-"""The wall time of a ladder: its networks share what the rest leaves of the budget."""
+"""The wall time of a ladder: its networks share what the rest leaves of the budget, equally or by their cost."""
 
 from __future__ import annotations
 
@@ -12,9 +12,10 @@ _MIN_SECONDS = 1.0
 
 
 class LadderClock:
-    """Counts from the start of the ladder; `networks` share the budget equally."""
+    """Counts from the start of the ladder; `networks` share the budget equally, or, if that is the sum of their costs,
+    in proportion to these."""
 
-    def __init__(self, budget: Budget, networks: int) -> None:
+    def __init__(self, budget: Budget, networks: float) -> None:
         self._budget, self._networks, self._left = budget.amount, networks, networks
         self._began, self._earlier = time.monotonic(), 0.0
         self._share, self._overhead = 0.0, -1.0  # of the last network, in seconds
@@ -23,20 +24,20 @@ class LadderClock:
         """Seconds so far, those of earlier processes included."""
         return self._earlier + time.monotonic() - self._began
 
-    def skip(self, seconds: float, is_network: bool) -> None:
-        """A rung was finished by an earlier process."""
+    def skip(self, seconds: float, is_network: float) -> None:
+        """A rung was finished by an earlier process: whether it is a network, or its cost."""
         self._earlier += seconds
         self._left -= is_network
 
-    def share(self) -> float:
+    def share(self, cost: float = 1.0) -> float:
         """The seconds that the next network is trained for."""
-        fair = (self._budget - self.spent()) / max(1, self._left)
+        fair = (self._budget - self.spent()) * cost / max(cost, self._left)
         overhead = fair * _OVERHEAD if self._overhead < 0 else self._overhead
-        least = self._budget * _MIN_SHARE / max(1, self._networks)
+        least = self._budget * _MIN_SHARE * cost / max(cost, self._networks)
         self._share = max(_MIN_SECONDS, round(max(fair - overhead, least), 1))
         return self._share
 
-    def finish(self, began: float) -> None:
+    def finish(self, began: float, cost: float = 1.0) -> None:
         """A network is done, whose rung began when so many seconds were spent."""
-        self._left -= 1
+        self._left -= cost
         self._overhead = max(0.0, self.spent() - began - self._share)

@@ -29,7 +29,7 @@ class LadderProgress:
     def finish_rung(self, result: Result, metric: str) -> None:
         """A rung is trained and evaluated, now or in an earlier call."""
         self._display.say(
-            f"    {result.valid.bits:.3f} {metric} on validation text, {result.seconds:.1f} s, {result.tokens:,} tokens"
+            f"    {result.shown_score} {metric} on validation text, {result.seconds:.1f} s, {result.shown_work}"
         )
 
     def close(self, is_done: bool = False) -> None:

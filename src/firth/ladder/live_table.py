@@ -128,7 +128,7 @@ class LiveTable(LadderProgress):
             "rung": [f"{self._sign(name)} {name}" for name in self._names],
             "parameters": [format_number(r.parameters) if r else "" for r in results],
             "time": [format_duration(r.seconds) if r else "" for r in results],
-            score: [f"{r.valid.bits:.3f}" if r else "pending" for r in results],
+            score: [r.shown_score if r else "pending" for r in results],
         }
         return {name: [f"  {name}" if name == "rung" else name, *cells] for name, cells in columns.items()}
 

@@ -3,16 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from math import log
 
-import numpy as np
-
+from firth.ladder.ranking import intervals
+from firth.ladder.ranking import is_tied as is_tied_by
+from firth.ladder.ranking import recommend as recommend_by
 from firth.ladder.rungs import sort_rungs
-from firth.metrics.bootstrap import bootstrap_ratios, confidence_interval
+from firth.metrics.ladder_metric import BITS_PER_BYTE
 from firth.runs.ladder_folder import ConfidenceInterval, Result, Row, UnitScores
-
-# of the best score: a simpler rung may be worse by so much, if the difference is not significant
-MAX_TIE_DIFFERENCE = 0.02
 
 
 def build_table(results: Sequence[Result], seed: int) -> tuple[Row, ...]:
@@ -48,23 +45,14 @@ def score_intervals(
     units: Sequence[UnitScores], seed: int
 ) -> tuple[list[ConfidenceInterval], list[ConfidenceInterval]]:
     """Confidence intervals of each system's score and of its paired difference from the best (bootstrap over units)."""
-    samples = bootstrap_ratios(np.array([scores.nats for scores in units]), np.array(units[0].sizes), seed) / log(2)
-    bits = np.array([scores.bits for scores in units])
-    best = int(bits.argmin())
-    intervals = [ConfidenceInterval(float(value), *confidence_interval(samples[:, n])) for n, value in enumerate(bits)]
-    differences = samples - samples[:, [best]]
-    return intervals, [
-        ConfidenceInterval(float(value - bits[best]), *confidence_interval(differences[:, n]))
-        for n, value in enumerate(bits)
-    ]
+    return intervals(BITS_PER_BYTE, [scores.counts for scores in units], seed)
 
 
 def is_tied(row: Row) -> bool:
     """Whether a rung is not significantly, and only slightly, worse than the best on the validation text."""
-    best = row.valid.value - row.valid_behind.value
-    return row.valid_behind.low <= 0 and row.valid_behind.value <= MAX_TIE_DIFFERENCE * best
+    return is_tied_by(BITS_PER_BYTE, row)
 
 
 def recommend(rows: Sequence[Row]) -> Row:
     """The simplest rung that is tied with the best on the validation text; the test text is not used."""
-    return next(row for row in rows if is_tied(row))
+    return recommend_by(BITS_PER_BYTE, rows)

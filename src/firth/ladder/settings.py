@@ -61,10 +61,15 @@ def parse_settings(arguments: Mapping[str, str]) -> Settings:
             raise unknown("argument", name, [*SHORT, "out", "progress"])
     settings = override(Settings(), [f"{SHORT[name]}={value}" for name, value in arguments.items()])
     validate_rungs(settings.rungs)
-    budget = parse_budget(settings.budget)
-    if budget.unit != "seconds" and budget.amount != int(budget.amount):
-        do = "give whole steps or epochs, or a time"
-        raise FirthError(f"a budget of {settings.budget} is not a whole number", where="--budget", do=do)
+    require_whole_budget(settings.budget)
     if settings.vocabulary_size:
         merge(schema.Tokenizer(), {"vocabulary_size": settings.vocabulary_size})
     return settings
+
+
+def require_whole_budget(text: str) -> None:
+    """Raise an error for a budget that is none, or of a fraction of a step or an epoch."""
+    budget = parse_budget(text)
+    if budget.unit != "seconds" and budget.amount != int(budget.amount):
+        do = "give whole steps or epochs, or a time"
+        raise FirthError(f"a budget of {text} is not a whole number", where="--budget", do=do)

@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -71,6 +71,17 @@ def bootstrap_scores(statistics: CorpusStatistics, seed: int = 0, resamples: int
     """The corpus score of each bootstrap resample (resamples,)."""
     blocks = _resample_counts(len(statistics.counts), seed, resamples)
     return _scores(statistics.compute, np.concatenate([counts @ statistics.counts for counts in blocks]))
+
+
+def bootstrap_systems(
+    systems: Sequence[CorpusStatistics], seed: int = 0, resamples: int = RESAMPLES
+) -> np.ndarray:
+    """The corpus scores of all systems on the same resamples (resamples, systems)."""
+    stacked = np.hstack([system.counts for system in systems])  # (texts, statistics of all)
+    sums = np.concatenate([counts @ stacked for counts in _resample_counts(len(stacked), seed, resamples)])
+    ends = np.cumsum([system.counts.shape[1] for system in systems])[:-1]
+    parts = zip(systems, np.split(sums, ends, axis=1), strict=True)
+    return np.stack([_scores(system.compute, part) for system, part in parts], axis=1)
 
 
 def paired_bootstrap(

@@ -5,12 +5,13 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 
 from firth.report.axes import Axis, Panel, format_number, spread_apart
+from firth.report.cost_quality import Dot, draw_cost_quality
 from firth.report.curves import clipping_note, draw_curve
-from firth.report.drawing import Circle, ColourName, Drawing, Line, Shape, Text, group_style
-from firth.report.label_layout import Anchor, Box, place_labels, truncate_text
+from firth.report.drawing import ColourName, Drawing, Line, Shape, Text, group_style
+from firth.report.label_layout import Box, truncate_text
 from firth.report.legend import Entry, legend
 from firth.report.limits import loss_limits, widen
-from firth.runs.ladder_folder import Ladder, Point, Result, Row
+from firth.runs.ladder_folder import Ladder, Point, Result
 
 _WIDTH, _PANEL_HEIGHT = 1080.0, 264.0
 _SIDES = ((58.0, 466.0), (598.0, 1006.0))  # left and right of the panels
@@ -85,45 +86,11 @@ def _level_lines(panel: Panel, ladder: Ladder) -> list[Shape]:
 
 def cost_quality_plot(ladder: Ladder) -> Drawing:
     """Test scores with their confidence intervals against training time and parameters."""
-    x_axes: tuple[tuple[str, Callable[[Row], float]], ...] = (
-        ("seconds of training", lambda row: max(row.seconds, 0.01)),
-        ("parameters", lambda row: float(max(row.parameters, 1))),
-    )
-    ends = [value for row in ladder.rows for value in (row.bits.low, row.bits.high)]
-    y_axis = Axis(*widen((min(ends + _true_entropy(ladder, "test")), max(ends))), ladder.metric)
-    shapes: list[Shape] = []
-    for (left, right), (name, value) in zip(_SIDES, x_axes, strict=True):
-        values = [value(row) for row in ladder.rows]
-        x_axis = Axis(min(values) / 1.8, max(values) * 1.8, name, log_scale=True)
-        box = Box(left, _TOP, right, _TOP + _PANEL_HEIGHT)
-        shapes += _scatter(Panel(box, x_axis, y_axis, f"{ladder.metric}, test text"), ladder, value)
-    return Drawing(_WIDTH, _TOP + _PANEL_HEIGHT + _BOTTOM, "Quality against cost", tuple(shapes))
-
-
-def _scatter(panel: Panel, ladder: Ladder, value: Callable[[Row], float]) -> list[Shape]:
-    shapes, intervals, anchors, styles = panel.draw_axes(), [], [], rung_styles(ladder)
-    for entropy in _true_entropy(ladder, "test"):
-        ends = panel.to_pixels(panel.x.low, entropy), panel.to_pixels(panel.x.high, entropy)
-        shapes += [
-            Line(ends, "soft", 1.2),
-            Text(ends[1][0] + 6.0, ends[1][1] + 4.0, "true entropy", _LABEL_SIZE, "soft"),
-        ]
-    for row in ladder.rows:
-        x = value(row)
-        (across, down), up = panel.to_pixels(x, row.bits.low), panel.to_pixels(x, row.bits.high)[1]
-        intervals.append((across, up, across, down))
-        name = truncate_text(row.rung, 12.0, 180.0)
-        anchors.append(Anchor(*panel.to_pixels(x, row.bits.value), 5.0, name))
-        shapes.append(Line(((across, up), (across, down)), styles[row.rung][0], 1.4))
-        tooltip = f"{row.rung}: {row.bits.value:.3f} ({row.bits.low:.3f} to {row.bits.high:.3f}) at {format_number(x)}"
-        shapes.append(Circle(*panel.to_pixels(x, row.bits.value), 4.5, styles[row.rung][0], tooltip))
-    for label in place_labels(anchors, Box(panel.box.left, panel.box.top, _WIDTH, panel.box.bottom), 12.0, intervals):
-        if label:
-            weight = "bold" if label.text == ladder.advice.rung else "normal"
-            shapes += (
-                [Line(((label.leader[0], label.leader[1]), (label.leader[2], label.leader[3])), "line")]
-                if label.leader
-                else []
-            )
-            shapes.append(Text(label.x, label.y, label.text, 12.0, "ink", label.align, weight))
-    return shapes
+    styles = rung_styles(ladder)
+    dots = [
+        Dot(row.rung, row.bits, row.seconds, row.parameters, styles[row.rung][0], f"{row.bits.value:.3f} "
+            f"({row.bits.low:.3f} to {row.bits.high:.3f})")
+        for row in ladder.rows
+    ]  # fmt: skip
+    return draw_cost_quality(dots, ladder.metric, f"{ladder.metric}, test text", ladder.advice.rung,
+                             _true_entropy(ladder, "test"))  # fmt: skip

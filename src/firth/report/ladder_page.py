@@ -9,10 +9,10 @@ from firth.report.drawing import to_svg
 from firth.report.ladder_figures import cost_quality_plot, learning_curves
 from firth.report.page import facts, figure, html_page, table
 from firth.report.palette import heat
-from firth.runs.ladder_folder import ConfidenceInterval, Ladder, Result, Row, WorstPassage
+from firth.runs.ladder_folder import Advice, ConfidenceInterval, Ladder, Result, Row, WorstPassage
 from firth.training.speed import SPEED_NOTE
 
-_STYLE = """
+STYLE = """
 body { max-width: 70rem; } h2 { margin-top: 2.6rem; } p { max-width: 48rem; } .scroll svg { min-width: 46rem; }
 .advice { border: 1px solid var(--line); border-left: 5px solid var(--accent); border-radius: 6px;
           padding: .4rem 1.2rem .8rem; margin: 1.2rem 0 2rem; }
@@ -37,7 +37,7 @@ def ladder_page(ladder: Ladder) -> str:
     """Render the whole report."""
     body = [
         f"<h1>Which language model for {escape(ladder.describe()['text'])}?</h1>",
-        _advice(ladder),
+        advice_box(ladder.advice),
         _table(ladder),
         *_curves(ladder),
         "<h2>Quality against cost</h2>",
@@ -47,18 +47,19 @@ def ladder_page(ladder: Ladder) -> str:
         *_worst(ladder),
         *_setup(ladder),
     ]
-    return html_page(f"ladder: {ladder.describe()['text']}", body, _STYLE)
+    return html_page(f"ladder: {ladder.describe()['text']}", body, STYLE)
 
 
 _CURVES = "Scores on the validation text during training; lower is better. Rungs without a curve are level lines."
 _COST = "The lower and the farther left, the better. Error bars are 95% confidence intervals."
 
 
-def _advice(ladder: Ladder) -> str:
-    first, *rest = ladder.advice.sentences
+def advice_box(advice: Advice) -> str:
+    """The recommendation and the command that trains it."""
+    first, *rest = advice.sentences
     lines = [f'<p class="first">{escape(first)}</p>', *(f"<p>{escape(text)}</p>" for text in rest)]
-    next_rung = escape(ladder.advice.next_rung or ladder.advice.rung)
-    lines.append(f'<p class="soft">To train {next_rung} alone:</p><code>{escape(ladder.advice.command)}</code>')
+    next_rung = escape(advice.next_rung or advice.rung)
+    lines.append(f'<p class="soft">To train {next_rung} alone:</p><code>{escape(advice.command)}</code>')
     return f'<div class="advice">{"".join(lines)}</div>'
 
 

@@ -10,10 +10,13 @@ from math import log
 from pathlib import Path
 from typing import Any, NotRequired, TypedDict
 
+import numpy as np
+
 import firth
 from firth.config import migrations
 from firth.display import Table
 from firth.errors import FirthError
+from firth.metrics.ladder_metric import BITS_PER_BYTE
 from firth.runs import atomic_files, json_files
 from firth.runs.gate import Gate
 from firth.runs.json_files import Natural
@@ -54,6 +57,11 @@ class UnitScores:
         """Bits per byte (or token) over all units."""
         return sum(self.nats) / log(2) / sum(self.sizes)
 
+    @property
+    def counts(self) -> np.ndarray:
+        """What bits per byte are computed from (units, 2): nats and sizes."""
+        return np.array([self.nats, self.sizes]).T
+
 
 @dataclass(frozen=True)
 class Result:
@@ -70,6 +78,16 @@ class Result:
     samples: tuple[str, ...]
     worst: tuple[WorstPassage, ...]
     tokens_per_second: float | None = None  # of training steps; None where none was logged: tokens by seconds
+
+    @property
+    def shown_score(self) -> str:
+        """The validation score, for people."""
+        return BITS_PER_BYTE.format(self.valid.bits)
+
+    @property
+    def shown_work(self) -> str:
+        """What the rung was trained on, for people."""
+        return f"{self.tokens:,} tokens"
 
 
 @dataclass(frozen=True)
@@ -155,7 +173,7 @@ class Ladder:
 
     def describe(self) -> dict[str, str]:
         """What the ladder is about, for people."""
-        return {name: _describe(value) for name, value in self.about.items()}
+        return {name: describe_value(value) for name, value in self.about.items()}
 
     def to_pandas(self) -> Any:
         """The rows of the table as a pandas DataFrame."""
@@ -175,7 +193,7 @@ class Ladder:
         return {**values, "path": str(self.path), "report": str(self.report), "rows": rows, "advice": advice}
 
 
-def _describe(value: Any) -> str:
+def describe_value(value: Any) -> str:
     """A fact for people: 1,200 documents, 90,000 tokens."""
     if isinstance(value, Mapping):
         parts = (part if isinstance(part, str) else f"{part:,} {unit}" for unit, part in value.items())
@@ -240,17 +258,25 @@ class LadderFolder:
 
     def read_result(self, rung: str, units: Mapping[str, int]) -> Result | None:
         """The result of a rung, if it is done, with a score for each of so many units of the held-out splits."""
-        name = _result_name(rung)
-        if not self._gate.exists(name):
-            return None
-        result: Result = json_files.read(self._gate, name, Result, _ADVICE)
-        scores = {"valid": result.valid, "test": result.test}
-        fits = all(len(scores[split].nats) == len(scores[split].sizes) == count for split, count in units.items())
-        if result.rung != rung or not fits:
-            raise FirthError("damaged: not the result of this rung", where=self.path / name, do=_ADVICE)
+        result: Result | None = self.read_values(rung, Result)
+        if result is not None:
+            scores = {"valid": result.valid, "test": result.test}
+            fits = all(len(scores[split].nats) == len(scores[split].sizes) == count for split, count in units.items())
+            self.require(result.rung == rung and fits, rung)
         return result
 
-    def save_result(self, result: Result) -> None:
+    def read_values(self, rung: str, kind: type) -> Any:
+        """The result of a rung as values of this type; None if it is not done."""
+        name = _result_name(rung)
+        return json_files.read(self._gate, name, kind, _ADVICE) if self._gate.exists(name) else None
+
+    def require(self, fits: bool, rung: str) -> None:
+        """An error unless the result that was read fits the rung and the data."""
+        if not fits:
+            where = self.path / _result_name(rung)
+            raise FirthError("damaged: not the result of this rung", where=where, do=_ADVICE)
+
+    def save_result(self, result: Any) -> None:
         """Save the result of a rung."""
         self._gate.make_folder("results")
         self._gate.replace(_result_name(result.rung), _json(asdict(result)))
