@@ -1,7 +1,8 @@
 """Ladders of labelled tasks, small: the scores of their runs, significance, the choice, resuming, errors."""
 
 import json
-from itertools import cycle, product
+import shutil
+from itertools import cycle, pairwise, product
 
 import numpy as np
 import pytest
@@ -12,7 +13,7 @@ from firth.datasets import tagged_sentences
 from firth.errors import FirthError
 from firth.ladder import task_climb
 from firth.ladder.ladder_clock import LadderClock
-from firth.ladder.ranking import intervals, is_tied, p_value, recommend
+from firth.ladder.rung_comparison import intervals, is_tied, p_value, recommend
 from firth.ladder.task_advice import advise
 from firth.ladder.task_configs import choose_config, rung_budget, train_command
 from firth.ladder.task_settings import parse_task_settings
@@ -110,7 +111,7 @@ def test_other_metrics_of_a_task(sentences, texts, tmp_path):
 
 def test_p_values_are_of_the_right_pairs(labels):
     counts = [np.array(result.test) for result in labels.results]
-    below = [p_value(ACCURACY, one, other, 1) for one, other in zip(counts, counts[1:], strict=False)]
+    below = [p_value(ACCURACY, one, other, 1) for one, other in pairwise(counts)]
     assert [row.p_below for row in labels.rows] == [None, *below]
     best = max(range(3), key=lambda n: ACCURACY.value(counts[n]))
     assert labels.rows[best].p_best is None
@@ -238,8 +239,6 @@ def test_bad_settings_are_one_line(words, said):
 
 
 def test_a_damaged_result_is_refused(labels, tmp_path):
-    import shutil
-
     copy = shutil.copytree(labels.path, tmp_path / "copy")
     path = copy / "results/naive-bayes.json"
     values = json.loads(path.read_text())

@@ -37,7 +37,7 @@ def ladder(
     quiet: Annotated[bool, typer.Option("--quiet", help="Print the final table only.")] = False,
     as_json: Annotated[bool, typer.Option("--json", help="Print the table and the advice as JSON.")] = False,
 ) -> None:
-    """Train language models from n-gram to Transformer on one text and recommend one; with --task models of a task."""
+    """Train language models from n-gram to Transformer on one text and recommend one."""
     import firth
     from firth.runs.checkpoints import Interrupted
     from firth.runs.ladder_folder import LadderFolder

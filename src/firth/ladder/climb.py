@@ -29,6 +29,7 @@ from firth.runs.progress import Progress, Style, parse_budget
 from firth.runs.run_folder import Run
 from firth.training.device import has_bf16
 
+Climb = Callable[[Any, LadderFolder, LadderProgress], Any]
 _LONGER_FACTOR = 10  # budget of the command that trains the recommended rung alone
 
 
@@ -55,8 +56,8 @@ def run_ladder(
     folder = _choose_folder(Path(out) if out else None, None if is_resume else requested)
     settings = _load_settings(folder) if folder.exists else requested
     lock, reports = Run(folder.path).lock(), ladder_progress(progress)
-    climb = CLIMBS[type(settings)]
     try:
+        climb: Climb = train_task_rungs if isinstance(settings, TaskSettings) else train_rungs
         ladder = climb(settings, folder, reports)
         reports.close(is_done=True)
         return ladder
@@ -278,10 +279,3 @@ def _require_same_text(folder: LadderFolder, shared: SharedData) -> None:
 
 def _to_text(value: object) -> str:
     return ",".join(map(str, value)) if isinstance(value, (list, tuple)) else str(value)
-
-
-# What climbs, by the kind of the settings.
-CLIMBS: dict[type, Callable[[Any, LadderFolder, LadderProgress], Any]] = {
-    Settings: train_rungs,
-    TaskSettings: train_task_rungs,
-}

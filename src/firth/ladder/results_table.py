@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from firth.ladder.ranking import intervals
-from firth.ladder.ranking import is_tied as is_tied_by
-from firth.ladder.ranking import recommend as recommend_by
+from firth.ladder.rung_comparison import intervals
+from firth.ladder.rung_comparison import is_tied as is_tied_by
+from firth.ladder.rung_comparison import recommend as recommend_by
 from firth.ladder.rungs import sort_rungs
 from firth.metrics.ladder_metric import BITS_PER_BYTE
 from firth.runs.ladder_folder import ConfidenceInterval, Result, Row, UnitScores

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 
-from firth.ladder.ranking import find_best, is_tied, recommend
+from firth.ladder.rung_comparison import find_best, is_tied, recommend
 from firth.ladder.task_configs import find_rung
 from firth.ladder.task_settings import TaskSettings
 from firth.metrics.ladder_metric import LadderMetric
@@ -46,8 +46,8 @@ def _describe_ties(rows: Sequence[TaskRow], choice: TaskRow, metric: LadderMetri
         )
         return
     tied = [row.rung for row in rows if is_tied(metric, row) and row is not choice]
-    smaller = ", and every smaller rung is significantly worse there, or by more than 2%" if rows[0] is not choice else ""
-    yield f"It is the best on the validation split{smaller}."
+    smaller = ", and every smaller rung is significantly worse there, or by more than 2%"
+    yield f"It is the best on the validation split{smaller * (rows[0] is not choice)}."
     if tied:
         verb = "are" if len(tied) > 1 else "is"
         yield f"Of the larger ones {_join(tied)} {verb} not significantly worse there."

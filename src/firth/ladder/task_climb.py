@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
+from itertools import pairwise
 from time import perf_counter
 from typing import Any
 
@@ -15,7 +16,7 @@ from firth.errors import FirthError
 from firth.ladder import task_advice
 from firth.ladder.ladder_clock import LadderClock
 from firth.ladder.ladder_progress import LadderProgress
-from firth.ladder.ranking import find_best, intervals, p_value
+from firth.ladder.rung_comparison import find_best, intervals, p_value
 from firth.ladder.task_configs import choose_config, find_rung, rung_budget, total_cost, train_command
 from firth.ladder.task_settings import TaskSettings, complete
 from firth.metrics.ladder_metric import LadderMetric
@@ -135,7 +136,7 @@ def build_task_table(metric: LadderMetric, results: Sequence[TaskResult], seed: 
     scores, behind = intervals(metric, test, seed)
     valid_scores, valid_behind = intervals(metric, valid, seed)
     p_best, valid_p_best = _against_best(metric, test, seed), _against_best(metric, valid, seed)
-    p_below = [None, *(p_value(metric, below, own, seed) for below, own in zip(test, test[1:], strict=False))]
+    p_below = [None, *(p_value(metric, below, own, seed) for below, own in pairwise(test))]
     return tuple(
         TaskRow(
             rung=result.rung,

@@ -37,8 +37,8 @@ def _table(ladder: TaskLadder) -> str:
              "p, rung below", "p, best", "behind the best")  # fmt: skip
     chosen = next((n for n, row in enumerate(ladder.rows) if row.rung == ladder.advice.rung), None)
     return table(names, (_cells(row, ladder.measure) for row in ladder.rows), chosen=chosen) + (
-        '<p class="soft">Seconds are of training, milliseconds of labelling one item of the test split. The p values are '
-        "two-sided, by approximate randomisation on the test split.</p>"
+        '<p class="soft">Seconds are of training, milliseconds of labelling one item of the test split. The p values '
+        "are two-sided, by approximate randomisation on the test split.</p>"
     )
 
 
