@@ -17,6 +17,7 @@ from firth.generation.structured.linear_chain import LinearChain
 from firth.pipelines.answer_errors import analyse_choices
 from firth.pipelines.label_errors import analyse_labels
 from firth.pipelines.tag import BaseTagger
+from firth.workflows.predict_file import Source, predict_file
 
 TAGS = ("O", "B-PER", "I-PER")
 
@@ -93,6 +94,19 @@ def test_choices_are_counted_by_their_number():
     analysis = analyse_choices("given", questions, [np.array([0.4, 0.6]), np.array([0.1, 0.1, 0.8])])
     assert [(row["choices"], row["correct"]) for row in analysis.tables["choices"]] == [(2, 0), (3, 1)]
     assert analysis.examples[0].loss == pytest.approx(-np.log(0.4)) and analysis.examples[0].predicted == "b"
+
+
+def test_sentences_of_a_file_are_tagged_as_columns(tmp_path):
+    path = tmp_path / "a.txt"
+    path.write_text("Ada met Grace\nnobody\n")
+    tagger = RandomTagger()
+    lines = list(predict_file(tagger, Source(str(path)), {}, "conll"))
+    sentences = [block.split("\n") for block in "\n".join(lines).strip().split("\n\n")]
+    for block, words in zip(sentences, (["Ada", "met", "Grace"], ["nobody"]), strict=True):
+        rows = [line.split("\t") for line in block]
+        assert [row[0] for row in rows] == words and [row[1] for row in rows] == tagger.tag(words)
+        wanted = [row[TAGS.index(tag)] for row, tag in zip(tagger.predict_proba(words), tagger.tag(words), strict=True)]
+        np.testing.assert_allclose([float(row[2]) for row in rows], wanted, rtol=1e-5)
 
 
 # --- a run --------------------------------------------------------------------------------------------------------

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from itertools import islice
 from pathlib import Path
 from typing import Annotated, Any
@@ -11,12 +11,13 @@ from typing import Annotated, Any
 import typer
 
 from firth import api
-from firth.cli.console import print_json, read_inputs, split_commas
+from firth.cli.console import print_json, read_inputs, require_writable, split_commas
 from firth.cli.options import JSON, RUN, THREADS, VERBOSE, choice
 from firth.config import core
 from firth.errors import FirthError, printable
 from firth.metrics.error_analysis import format_tables
 from firth.metrics.score import format_scores
+from firth.workflows.predict_file import Source, predict_file, save_predictions
 
 _LINES_PER_BATCH = 256  # of a file
 WEIGHTS = Annotated[
@@ -116,6 +117,15 @@ def run(
     top_k: Annotated[int | None, typer.Option(help="Sample from the k most probable tokens.")] = None,
     top_p: Annotated[float | None, typer.Option(help="Nucleus sampling: the top tokens of probability p.")] = None,
     seed: Annotated[int | None, typer.Option(help="Random seed.", min=0)] = None,
+    file: Annotated[
+        str | None, typer.Option("--text", metavar="FILE", help="Predict for every record of a file (labelled tasks).")
+    ] = None,
+    form: Annotated[str, typer.Option("--to", help="With --text: tsv, jsonl, or conll (taggers).")] = "tsv",
+    out: Annotated[Path | None, typer.Option(metavar="FILE", help="With --text: write here.")] = None,
+    file_format: Annotated[str, typer.Option("--format", help="With --text: the file's format (firth data).")] = "",
+    columns: Annotated[
+        str, typer.Option(metavar="ROLE=NAME,…", help="With --text: columns of a table, such as text=review.")
+    ] = "",
     plot: Annotated[Path | None, typer.Option(help="Plot the attention weights to a .svg, .png or .html.")] = None,
     tree: Annotated[Path | None, typer.Option(help="Plot the beam search tree to a .svg, .png or .html.")] = None,
     ensemble: Annotated[
@@ -137,12 +147,39 @@ def run(
     named |= {"plot": plot and str(plot), "tree": tree and str(tree), "next_sentence": next_sentence}
     options = {name: value for name, value in named.items() if value is not None} | _parse_settings(settings or [])
     model = _with_ensemble(api.load(run, weights=weights, threads=threads), ensemble, weights)
+    if out and file is None:
+        raise FirthError("no file to predict for", where="--out", do="name one with --text")
+    if file is not None:
+        source = Source(file, file_format, _parse_columns(columns))
+        _predict_file(model, source, options, "jsonl" if as_json else form, out)
+        return
     from_stdin = not text and getattr(model, "reads_lines", False)  # a model without prompts reads lines
     for lines in _batches("-" if from_stdin else text):
         answer_many = getattr(model, "answers", None)
         answers = answer_many(lines, options) if answer_many else (model.answer(line, options) for line in lines)
         for answer in answers:
             print_json(answer) if as_json else print(model.format_answer(answer), flush=True)
+
+
+def _predict_file(model: Any, source: Source, options: Mapping[str, object], form: str, out: Path | None) -> None:
+    """Predictions for a file, to another or to standard output."""
+    require_writable(out)
+    if out:
+        print(f"predictions: {save_predictions(model, source, options, form, out)}", file=sys.stderr)
+        return
+    for line in predict_file(model, source, options, form):
+        print(line)
+
+
+def _parse_columns(columns: str) -> dict[str, str]:
+    """Columns by role."""
+    pairs = {}
+    for part in split_commas(columns):
+        role, _, name = part.partition("=")
+        if not (role and name):
+            raise FirthError(f"cannot read {part!r}", where="--columns", do="write role=name: text=review or text=2")
+        pairs[role] = name
+    return pairs
 
 
 def _with_ensemble(model: Any, others: str | None, weights: str) -> Any:

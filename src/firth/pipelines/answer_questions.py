@@ -16,7 +16,7 @@ from firth.datasets import labelled_dataset
 from firth.datasets.collators.question_context import Row, Window, make_rows
 from firth.datasets.collators.sentence_pairs import pad_sequences
 from firth.datasets.question_dataset import TokenisedContext, tokenise_context
-from firth.datasets.records import Question
+from firth.datasets.records import Question, Record
 from firth.display import Table
 from firth.errors import FirthError
 from firth.metrics import question_answering
@@ -25,6 +25,7 @@ from firth.metrics.score import Score, parse_signature, signature
 from firth.models.build import System
 from firth.pipelines.answer_errors import ANALYSED_ANSWERS, analyse_answers
 from firth.pipelines.encode_texts import group_by_length
+from firth.pipelines.file_inputs import read_question
 from firth.pipelines.label_predictions import checked_examples, run_examples
 from firth.runs.run_folder import Run
 from firth.runs.trained_model import TrainedModel, given_text, read_options
@@ -84,6 +85,9 @@ class QuestionAnswerer(TrainedModel):
         """The most probable answers; if no answer is more probable than the threshold (by default the run's), an empty
         one first."""
         (results,) = self.candidates([(question, context)], count)
+        return self._with_threshold(results, count, threshold)
+
+    def _with_threshold(self, results: Candidates, count: int, threshold: float | None) -> list[AnswerSpan]:
         limit = self.threshold if threshold is None else threshold
         if results.no_answer > limit:
             return [AnswerSpan("", 0, 0, results.no_answer), *results.answers][:count]
@@ -200,13 +204,31 @@ class QuestionAnswerer(TrainedModel):
 
     def answer(self, line: str, options: Mapping[str, object]) -> dict[str, Any]:
         """The answers to a question about a context, with a tab between them."""
+        (answer,) = self.answer_inputs([tuple(line.split(SEPARATOR, 1))], options)
+        return {"input": line, "answers": answer["answers"]}
+
+    def answer_inputs(self, inputs: Sequence[Any], options: Mapping[str, object]) -> list[dict[str, Any]]:
+        """The answers to each question about its context."""
         parsed = read_options(AnswerOptions, options)
-        question, tab, context = line.partition(SEPARATOR)
-        if not tab or not context.strip():
+        if any(len(each) < 2 or not each[1].strip() for each in inputs):
             raise FirthError("a question without a context", do="give the question, a tab, and the text to search")
         threshold = None if parsed.threshold < 0 else parsed.threshold
-        results = self.find_answers(question, context, parsed.count, threshold)
-        return {"input": line, "answers": [each._asdict() for each in results]}
+        rows = zip(inputs, self.candidates(inputs, parsed.count), strict=True)
+        return [
+            {"question": question, "context": context,
+             "answers": [each._asdict() for each in self._with_threshold(results, parsed.count, threshold)]}
+            for (question, context), results in rows
+        ]  # fmt: skip
+
+    def read_input(self, record: Record, columns: Mapping[str, str]) -> Any:
+        """A question and its context, from a record of a file."""
+        return read_question(record, columns)
+
+    def table_rows(self, answer: Mapping[str, Any]) -> list[dict[str, Any]]:
+        """A row for each answer to a question; an empty one: there is none."""
+        names = {"text": "answer", "start": "start", "end": "end", "probability": "probability"}
+        return [{"question": answer["question"]} | {name: each[key] for key, name in names.items()}
+                for each in answer["answers"]]  # fmt: skip
 
     def format_answer(self, answer: Mapping[str, Any]) -> str:
         """The answers as text."""

@@ -12,7 +12,7 @@ import torch
 from firth.datasets import labelled_dataset
 from firth.datasets.choice_dataset import encode_choices
 from firth.datasets.collators.sentence_pairs import build_input_sequence, pad_examples
-from firth.datasets.records import Choices
+from firth.datasets.records import Choices, Record
 from firth.display import Table
 from firth.errors import FirthError
 from firth.metrics.error_analysis import ErrorAnalysis
@@ -21,6 +21,7 @@ from firth.models.build import System
 from firth.models.heads.choice import CHOICE
 from firth.pipelines.answer_errors import analyse_choices
 from firth.pipelines.encode_texts import group_by_length
+from firth.pipelines.file_inputs import read_choices
 from firth.pipelines.label_predictions import checked_examples, run_examples
 from firth.runs.run_folder import Run
 from firth.runs.trained_model import TrainedModel, given_text, read_options
@@ -139,13 +140,37 @@ class ChoiceModel(TrainedModel):
 
     def answer(self, line: str, options: Mapping[str, object]) -> dict[str, Any]:
         """The choices of a question in one line: context (may be empty), question, and choices, with tabs between."""
+        (answer,) = self.answer_inputs([line], options)
+        return {"input": line, "choices": answer["choices"]}
+
+    def answer_inputs(self, inputs: Sequence[Any], options: Mapping[str, object]) -> list[dict[str, Any]]:
+        """The choices of each question, the most probable first; questions as records or as lines."""
         read_options(ChoiceOptions, options)
-        context, *rest = line.split(SEPARATOR)
-        if len(rest) < 3:
-            do = "give the context (it may be empty), the question and two or more choices, with tabs between them"
-            raise FirthError("a question without choices", do=do)
-        return {"input": line, "choices": [[*pair] for pair in self.choose(rest[0], rest[1:], context)]}
+        questions = [_parse_line(each) if isinstance(each, str) else each for each in inputs]
+        answers = []
+        for each, row in zip(questions, self.choice_probabilities(questions), strict=True):
+            choices = [[each.choices[at], float(row[at])] for at in np.argsort(-row, kind="stable")]
+            answers.append({"context": each.context, "question": each.question, "choices": choices})
+        return answers
+
+    def read_input(self, record: Record, columns: Mapping[str, str]) -> Any:
+        """A question with its choices, from a record of a file."""
+        return read_choices(record)
+
+    def table_rows(self, answer: Mapping[str, Any]) -> list[dict[str, Any]]:
+        """A row for each question with its most probable choice."""
+        choice, probability = answer["choices"][0]
+        return [{"question": answer["question"], "choice": choice, "probability": probability}]
 
     def format_answer(self, answer: Mapping[str, Any]) -> str:
         """The answer as text."""
         return "\n".join(f"{probability:.4f}\t{choice}" for choice, probability in answer["choices"])
+
+
+def _parse_line(line: str) -> Choices:
+    """A question from one line: context (may be empty), question, and choices, with tabs between."""
+    context, *rest = line.split(SEPARATOR)
+    if len(rest) < 3:
+        do = "give the context (it may be empty), the question and two or more choices, with tabs between them"
+        raise FirthError("a question without choices", do=do)
+    return Choices(context, rest[0], tuple(rest[1:]))

@@ -12,11 +12,13 @@ import numpy as np
 from firth.arguments import as_list, as_texts
 from firth.config.core import bounded
 from firth.datasets import labelled_dataset
+from firth.datasets.records import Record
 from firth.display import Table
 from firth.errors import FirthError, unknown
 from firth.metrics import classification
 from firth.metrics.error_analysis import ErrorAnalysis
 from firth.metrics.score import Score, signature
+from firth.pipelines.file_inputs import read_texts, text_cells
 from firth.pipelines.label_errors import analyse_labels
 from firth.runs.run_folder import Run
 from firth.runs.trained_model import TrainedModel, given_text, read_options
@@ -135,13 +137,27 @@ class BaseClassifier(TrainedModel, ABC):
 
     def answer(self, line: str, options: Mapping[str, object]) -> dict[str, Any]:
         """The labels of a text."""
+        (answer,) = self.answer_inputs([self.parse_input(line)], options)
+        return answer | {"input": line}
+
+    def answer_inputs(self, inputs: Sequence[Any], options: Mapping[str, object]) -> list[dict[str, Any]]:
+        """The labels of each input."""
         parsed = read_options(ClassifyOptions, options)
-        (labels,) = self.predict([self.parse_input(line)], parsed.count, parsed.threshold)
-        return {"input": line, "labels": [[label, probability] for label, probability in labels]}
+        predictions = zip(inputs, self.predict(inputs, parsed.count, parsed.threshold), strict=True)
+        return [{"input": each, "labels": [[label, p] for label, p in labels]} for each, labels in predictions]
 
     def parse_input(self, line: str) -> Any:
         """The input to classify, from a line of `firth run`."""
         return line
+
+    def read_input(self, record: Record, columns: Mapping[str, str]) -> Any:
+        """The input to classify, from a record of a file."""
+        return read_texts(record, getattr(self, "texts_per_example", 1), columns)
+
+    def table_rows(self, answer: Mapping[str, Any]) -> list[dict[str, Any]]:
+        """A row for each label of an answer, one without a label if there is none."""
+        rows = [{"label": label, "probability": probability} for label, probability in answer["labels"]]
+        return [text_cells(answer["input"]) | row for row in rows or [{"label": "", "probability": ""}]]
 
     def format_answer(self, answer: Mapping[str, Any]) -> str:
         """The answer as text."""

@@ -22,6 +22,7 @@ from firth.metrics import classification
 from firth.metrics.correlation import pearson, spearman
 from firth.metrics.error_analysis import ErrorAnalysis
 from firth.metrics.score import Score
+from firth.pipelines.file_inputs import text_cells
 from firth.pipelines.label_errors import analyse_values
 from firth.pipelines.label_predictions import BaseClassifier, ClassifyOptions
 from firth.runs.run_folder import Run
@@ -177,13 +178,20 @@ class LinearTextClassifier(BaseClassifier):
             count = parsed.count if "count" in options else 10
             of_label = {name: self.most_informative(name, count, parsed.min_documents) for name in self.labels}
             return {"features": {name: [[*vars(row).values()] for row in rows] for name, rows in of_label.items()}}
-        return self._answer_text(line, parsed)
+        (answer,) = self.answer_inputs([self.parse_input(line)], options)
+        return answer | {"input": line}
 
-    def _answer_text(self, line: str, options: LinearOptions) -> dict[str, Any]:
-        text = self.parse_input(line)
-        (labels,) = self.predict([text], options.count, options.threshold)
-        answer = {"input": line, "labels": [[label, probability] for label, probability in labels]}
-        return answer | self._reasons(text, options.explain)
+    def answer_inputs(self, inputs: Sequence[Any], options: Mapping[str, object]) -> list[dict[str, Any]]:
+        """The labels of each input, with what decided if that is wanted."""
+        parsed = read_options(LinearOptions, options)
+        if parsed.features:
+            raise FirthError("the features of labels need no input", where="--features", do="leave out the input")
+        answers = self._answers(inputs, parsed)
+        return [answer | self._reasons(each, parsed.explain) for each, answer in zip(inputs, answers, strict=True)]
+
+    def _answers(self, inputs: Sequence[Any], options: LinearOptions) -> list[dict[str, Any]]:
+        predictions = zip(inputs, self.predict(inputs, options.count, options.threshold), strict=True)
+        return [{"input": each, "labels": [[label, p] for label, p in labels]} for each, labels in predictions]
 
     def _reasons(self, text: Any, explain: bool) -> dict[str, Any]:
         """What decided, if it is wanted; and whether nothing of the text is known."""
@@ -245,9 +253,13 @@ class LinearRegressor(LinearTextClassifier):
             raise FirthError(f"{len(values)} texts and {len(gold)} values", do="give a value for each text")
         return float(1.0 - ((gold - values) ** 2).sum() / ((gold - gold.mean()) ** 2).sum())
 
-    def _answer_text(self, line: str, options: LinearOptions) -> dict[str, Any]:
-        text = self.parse_input(line)
-        return {"input": line, "value": self.predict([text])[0].item()} | self._reasons(text, options.explain)
+    def _answers(self, inputs: Sequence[Any], options: LinearOptions) -> list[dict[str, Any]]:
+        values = zip(inputs, self.predict(inputs).tolist(), strict=True)
+        return [{"input": each, "value": value} for each, value in values]
+
+    def table_rows(self, answer: Mapping[str, Any]) -> list[dict[str, Any]]:
+        """A row with the value of an answer."""
+        return [text_cells(answer["input"]) | {"value": answer["value"]}]
 
     def _format_predictions(self, answer: Mapping[str, Any]) -> list[str]:
         return [f"{answer['value']:.4f}" + (f"\t({answer['note']})" if "note" in answer else "")]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -19,6 +19,7 @@ from firth.metrics.error_analysis import ErrorAnalysis
 from firth.metrics.score import Score
 from firth.models.build import System
 from firth.pipelines.classify import ImageClassifier, NeuralClassifier, TextClassifier
+from firth.pipelines.file_inputs import text_cells
 from firth.pipelines.label_errors import analyse_values
 from firth.runs.run_folder import Run
 from firth.runs.trained_model import read_options
@@ -94,9 +95,19 @@ class TextRegressor(TextClassifier):
 
     def answer(self, line: str, options: Mapping[str, object]) -> dict[str, Any]:
         """The values of a text."""
+        (answer,) = self.answer_inputs([self.parse_input(line)], options)
+        return answer | {"input": line}
+
+    def answer_inputs(self, inputs: Sequence[Any], options: Mapping[str, object]) -> list[dict[str, Any]]:
+        """The values of each input."""
         read_options(RegressionOptions, options)
-        values = self.outputs([self.parse_input(line)], self.label_scores)[0]
-        return {"input": line, "values": [[*pair] for pair in zip(self.labels, map(float, values), strict=True)]}
+        rows = zip(inputs, self.outputs(list(inputs), self.label_scores).tolist(), strict=True)
+        return [{"input": each, "values": [[*pair] for pair in zip(self.labels, row, strict=True)]}
+                for each, row in rows]  # fmt: skip
+
+    def table_rows(self, answer: Mapping[str, Any]) -> list[dict[str, Any]]:
+        """A row with all values of an answer."""
+        return [text_cells(answer["input"]) | dict(answer["values"])]
 
     def format_answer(self, answer: Mapping[str, Any]) -> str:
         """The answer as text."""

@@ -14,6 +14,7 @@ from firth.arguments import as_list
 from firth.config.core import bounded
 from firth.datasets import labelled_dataset, tagged_sentences
 from firth.datasets.examples import TaggedSentence
+from firth.datasets.records import Record
 from firth.display import Table
 from firth.errors import FirthError, unknown
 from firth.generation.structured.linear_chain import LinearChain
@@ -22,6 +23,7 @@ from firth.generation.structured.tag_constraints import TagConstraints, restrict
 from firth.metrics import tagging
 from firth.metrics.error_analysis import ErrorAnalysis
 from firth.metrics.score import Score, parse_signature, signature
+from firth.pipelines.file_inputs import read_words
 from firth.pipelines.label_errors import analyse_tags
 from firth.pipelines.label_predictions import checked_examples, run_examples
 from firth.runs.trained_model import TrainedModel, given_text, read_options
@@ -94,11 +96,7 @@ class BaseTagger(TrainedModel, ABC):
         least this probability, wherever they are."""
 
         def find(words: Sentence, result: TagDistribution) -> list[Span]:
-            spans = result.likely_spans(threshold) if threshold else result.best_spans()
-            return [
-                Span(" ".join(words[span.start : span.end]), span.start, span.end, span.label, probability)
-                for span, probability in spans
-            ]
+            return _spans(words, result, threshold)
 
         return self._each(sentences, self._span_layer(layer), constraints, find)
 
@@ -237,17 +235,38 @@ class BaseTagger(TrainedModel, ABC):
 
     def answer(self, line: str, options: Mapping[str, object]) -> dict[str, Any]:
         """Words with the tag of each layer and its probability; spans where the tags mark some."""
+        (answer,) = self.answer_inputs([line], options)
+        return {"input": line} | answer
+
+    def answer_inputs(self, inputs: Sequence[Any], options: Mapping[str, object]) -> list[dict[str, Any]]:
+        """The same of each sentence."""
         parsed = read_options(TagOptions, options)
-        words = as_words(line)
-        layers, spans = {}, {}
+        sentences = [list(as_words(each)) for each in inputs]
+        answers: list[dict[str, Any]] = [{"words": words, "tags": {}} for words in sentences]
         for layer, names in self.labels.items():
-            (result,) = self.distributions([words], layer)
-            best = result.best_tags()
-            rows = zip(best, result.marginals, strict=True)
-            layers[layer] = [[tag, float(row[names.index(tag)])] for tag, row in rows]
-            if layer in self.schemes:
-                spans[layer] = [each._asdict() for each in self.spans(words, layer, parsed.threshold)]
-        return {"input": line, "words": words, "tags": layers, **({"spans": spans} if spans else {})}
+            results = self.distributions(sentences, layer)
+            for answer, result in zip(answers, results, strict=True):
+                rows = zip(result.best_tags(), result.marginals, strict=True)
+                answer["tags"][layer] = [[tag, float(row[names.index(tag)])] for tag, row in rows]
+                if layer in self.schemes:
+                    spans = _spans(answer["words"], result, parsed.threshold)
+                    answer.setdefault("spans", {})[layer] = [each._asdict() for each in spans]
+        return answers
+
+    def read_input(self, record: Record, columns: Mapping[str, str]) -> Any:
+        """A sentence to tag, from a record of a file."""
+        return read_words(record, columns)
+
+    def table_rows(self, answer: Mapping[str, Any]) -> list[dict[str, Any]]:
+        """A row for each word of a sentence; its number begins anew with each sentence."""
+        names = [name for layer in answer["tags"] for name in (layer, f"{layer}_probability")]
+        rows = enumerate(self.column_rows(answer), 1)
+        return [{"position": n, **dict(zip(["word", *names], row, strict=True))} for n, row in rows]
+
+    def column_rows(self, answer: Mapping[str, Any]) -> list[list[Any]]:
+        """A word of a sentence, its tag of each layer and the probability of that, for each word."""
+        rows = zip(answer["words"], *answer["tags"].values(), strict=True)
+        return [[word, *(cell for pair in tags for cell in pair)] for word, *tags in rows]
 
     def format_answer(self, answer: Mapping[str, Any]) -> str:
         """A word per line with its tags and their probabilities, then the spans."""
@@ -271,6 +290,14 @@ def as_words(sentence: Any) -> list[str]:
     if not words or not all(isinstance(word, str) and word.strip() for word in words):
         raise FirthError("a sentence without words, or an empty word", do="give at least one word, and no empty one")
     return words
+
+
+def _spans(words: Sentence, result: TagDistribution, threshold: float) -> list[Span]:
+    spans = result.likely_spans(threshold) if threshold else result.best_spans()
+    return [
+        Span(" ".join(words[span.start : span.end]), span.start, span.end, span.label, probability)
+        for span, probability in spans
+    ]
 
 
 def _f1_first(scores: Mapping[str, float | None]) -> list[tuple[str, float | None]]:
