@@ -17,6 +17,8 @@ from firth.config import core
 from firth.errors import FirthError, printable
 from firth.metrics.error_analysis import format_tables
 from firth.metrics.score import format_scores
+from firth.report.error_page import error_page
+from firth.runs import atomic_files
 from firth.workflows.predict_file import Source, predict_file, save_predictions
 
 _LINES_PER_BATCH = 256  # of a file
@@ -37,6 +39,10 @@ def evaluate(
     details: Annotated[
         bool, typer.Option("--details", help="Print scores by class, confusions and calibration too (labelled tasks).")
     ] = False,
+    errors: Annotated[
+        Path | None,
+        typer.Option(metavar="FILE.html", help="Write a page of all examples, ranked by their loss (labelled tasks)."),
+    ] = None,
     verbose: VERBOSE = False,
     as_json: JSON = False,
 ) -> None:
@@ -50,12 +56,18 @@ def evaluate(
     to_save = examples is None and weights == "float32"  # scores of the run's own data and weights are kept
     if to_save:
         model.run.scores()  # refuses damaged ones before the work
-    if details:
+    require_writable(errors)
+    if details or errors:
         examples = _load_labelled(model, run, examples, split or "test")
     scores = [score.to_dict() for score in model.evaluate(examples, **({"split": split} if split else {}))]
     if to_save and (reason := model.run.offer_scores(scores)):
         print(f"note: the scores are not saved: {reason}", file=sys.stderr)
-    tables = model.error_analysis(examples).tables if details else {}
+    analysis = model.error_analysis(examples) if details or errors else None
+    if errors:
+        page = error_page(model.run.path.name, analysis, format_scores(scores))
+        atomic_files.replace_file(errors, page.encode())
+        print(f"errors: {errors}", file=sys.stderr)
+    tables = analysis.tables if details else {}
     if as_json:
         of_tables = {name: table.to_dicts() for name, table in tables.items()}
         print_json({"scores": scores, "details": of_tables} if details else scores)

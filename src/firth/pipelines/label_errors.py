@@ -120,7 +120,7 @@ def _tagged(
         gold=prefix + " ".join(gold),
         predicted=prefix + (kinds if wrong else "right"),
         texts=(" ".join(sentence.words),),
-        probabilities=(("this tagging", float(np.exp(result.log_probability(gold)))),
+        probabilities=(("the gold tagging", float(np.exp(result.log_probability(gold)))),
                        ("the best tagging", float(np.exp(result.log_probability(best))))),
         marks=tuple(mark._replace(start=edges[mark.start], end=edges[mark.end] - 1) for mark in marks),
         where=sentence.place(),
