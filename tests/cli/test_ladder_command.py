@@ -117,3 +117,44 @@ def test_the_table_fits_the_terminal(width):
     assert all(len(line) <= width for line in (head, *lines))
     assert "bits per byte" in head and all("2.000 ± 0.100" in line for line in lines)
     assert ("sample" in head) == (width >= 120) and ("parameters" in head) == (width >= 80)
+
+
+@pytest.fixture(scope="module")
+def films(tmp_path_factory):
+    """Labelled texts."""
+    path = tmp_path_factory.mktemp("text") / "films.tsv"
+    path.write_text("".join(f"good\tA fine film {n}.\nbad\tA dull story {n}.\n" for n in range(40)))
+    return path
+
+
+def test_a_labelled_task(command, films, tmp_path):
+    words = ["ladder", "--task", "classification", films, "--rungs", "majority-class,naive-bayes"]
+    found = assert_done(command(*words, "--out", tmp_path / "out"))
+    head, *rows = found.out.splitlines()[:3]
+    assert head.split() == ["rung", "parameters", "seconds", "ms/item", "p", "best", "p", "below", "accuracy"]
+    assert [row.split()[0] for row in rows] == ["majority-class", "*"] and " % ± " in rows[1]
+    assert f"firth train naive-bayes --text {films}" in found.out and f"{tmp_path}/out/report.html" in found.out
+    told = json.loads(assert_done(command("ladder", "--out", tmp_path / "out", "--json")).out)
+    assert told["metric"] == "accuracy" and told["better"] == "higher" and told["advice"]["rung"] == "naive-bayes"
+    assert [row["rung"] for row in told["rows"]] == ["majority-class", "naive-bayes"]
+    assert_refused(command(*words, "--text", films), "named twice")
+
+
+@pytest.mark.parametrize("task", ["parsing", "", "../x"])
+def test_other_tasks_are_refused_with_the_list(command, tmp_path, task):
+    out = tmp_path / "out"
+    assert_refused(command("ladder", "--task", task, "--out", out), "classification, pairs, tagging, ner")
+    assert not out.exists()
+
+
+@pytest.mark.parametrize(
+    "changed",
+    [{"task": 5}, {"task": "x"}, {"metric": "x"}, {"rungs": ["../x"]}, {"data": [1]}, {"seed": "a"}, {"other": 1}],
+)
+def test_damaged_settings_are_one_line(command, films, tmp_path, changed):
+    out = tmp_path / "out"
+    words = ["--rungs", "majority-class", "--out", out, "--quiet"]
+    assert_done(command("ladder", "--task", "classification", films, *words))
+    values = json.loads((out / "ladder.json").read_text())
+    (out / "ladder.json").write_text(json.dumps({**values, "settings": {**values["settings"], **changed}}))
+    assert_refused(command("ladder", "--out", out, "--quiet"), "ladder.json")

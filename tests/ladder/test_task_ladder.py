@@ -1,6 +1,7 @@
 """Ladders of labelled tasks, small: the scores of their runs, significance, the choice, resuming, errors."""
 
 import json
+import shlex
 import shutil
 from itertools import cycle, pairwise, product
 
@@ -217,6 +218,15 @@ def test_the_command_trains_the_rung_alone():
     words = {"task": "ner", "text": "my names.txt", "valid": "v.txt", "rungs": "bilstm", "seed": "3"}
     command = train_command("bilstm", parse_task_settings(words))
     assert command == ("firth train ner --text 'my names.txt' --valid v.txt --set head.decoder=softmax --seed 3")
+
+
+def test_a_pre_trained_run_is_the_last_rung(tmp_path):
+    for task, preset in (("classification", "bert-classifier"), ("ner", "bert-tagger")):
+        assert "fine-tuned" not in parse_task_settings({"task": task}).rungs
+        settings = parse_task_settings({"task": task, "init-from": str(tmp_path)})
+        assert settings.rungs[-1] == "fine-tuned"
+        words = f"firth train {preset}:mini --text world --init-from {tmp_path}".split()
+        assert shlex.split(train_command("fine-tuned", settings))[: len(words)] == words
 
 
 @pytest.mark.parametrize(

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
+from typing import Any, overload
 
 from firth import api
 from firth.config import from_dict, to_dict
@@ -27,27 +27,52 @@ from firth.report.ladder_page import ladder_page
 from firth.runs.ladder_folder import Ladder, LadderFolder, Result, Row
 from firth.runs.progress import Progress, Style, parse_budget
 from firth.runs.run_folder import Run
+from firth.runs.task_ladder import TaskLadder
 from firth.training.device import has_bf16
 
 Climb = Callable[[Any, LadderFolder, LadderProgress], Any]
 _LONGER_FACTOR = 10  # budget of the command that trains the recommended rung alone
 
 
+@overload
 def run_ladder(
     text: str | Path | Iterable[str] | None = None,
     *,
+    task: None = None,
     out: Path | str | None = None,
     progress: Style | Progress = "quiet",
     **short: object,
-) -> Any:
-    """Train language models from n-gram to Transformer on one text, and recommend one; with `task="classification"` (or
+) -> Ladder: ...
+
+
+@overload
+def run_ladder(
+    text: str | Path | Iterable[str] | None = None,
+    *,
+    task: str,
+    out: Path | str | None = None,
+    progress: Style | Progress = "quiet",
+    **short: object,
+) -> TaskLadder: ...
+
+
+def run_ladder(
+    text: str | Path | Iterable[str] | None = None,
+    *,
+    task: str | None = None,
+    out: Path | str | None = None,
+    progress: Style | Progress = "quiet",
+    **short: object,
+) -> Ladder | TaskLadder:
+    """Train language models from n-gram to Transformer on one text, and recommend one; with `task` (classification,
     pairs, tagging, ner) models of that task, on labelled examples.
 
     `text` is a name (a file, a folder, a built-in name) or an iterable of documents. Settings are by short name:
     `budget="20m"` for all rungs together, `rungs="5-gram,lstm-lm"`, `tokenizer`, `vocab_size`, `seed`, … Finished rungs
     in `out` are not trained again; with `out` alone, the ladder there is resumed with its settings.
     """
-    arguments = {name.replace("_", "-"): _to_text(value) for name, value in short.items() if value is not None}
+    named = {"task": task, **short}
+    arguments = {name.replace("_", "-"): _to_text(value) for name, value in named.items() if value is not None}
     if isinstance(text, (str, Path)):
         arguments["text"] = str(text)
     parse: Callable[[Mapping[str, str]], Any] = parse_task_settings if "task" in arguments else parse_settings
