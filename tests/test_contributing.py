@@ -37,7 +37,7 @@ def test_new_presets_are_planned_and_listed(package):
 
 
 def test_a_new_attention_pattern_trains_causally(package):
-    function, entry, field = blocks("## Add an attention pattern", "## Add something else")
+    function, entry, field = blocks("## Add an attention pattern", "## Add a head")
     edit(package / "nn" / "attention" / "mask.py", lambda text: with_mask(text, function, entry))
     edit(
         package / "config" / "schema" / "transformer.py",

@@ -14,6 +14,7 @@ import pytest
 import firth
 from firth.config import core
 from firth.datasets import builtin
+from firth.datasets.example_reader import small_world
 from firth.pipelines.align_words import WordAligner
 from firth.pipelines.classify import ImageClassifier
 from firth.pipelines.embed import SentenceEncoder
@@ -70,6 +71,7 @@ def models(request, tmp_path_factory):
             each: firth.train(name, out=folder / each, settings={**settings, "seed": seed}, **data)
             for each, seed in seeds.items()
         }
+    small_world.cache_clear()  # other tests have the whole world
 
 
 def test_the_same_seed_gives_the_same_bytes_and_another_others(models, request):

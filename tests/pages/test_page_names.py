@@ -25,7 +25,8 @@ FLAG = re.compile(r"(?<![\w-])--[a-z][\w-]*")
 GROUPS = "inputs|backbone|head|objective|batching|train|data|tokenizer|method|phrases"
 SETTING = re.compile(rf"(?:^|--set )(({GROUPS})(?:\.[a-z_]\w*)+)(?![\w(]|\.py)")
 FILE_ENDINGS = (".conllu", ".de", ".en", ".json", ".py", ".txt")  # tokenizer.json is no setting
-RECORDED = {f"data.{key}" for key in ("byte_counts", "labels", "origin", "parts", "splits", "steps")}  # in config.json
+# in config.json
+RECORDED = {f"data.{key}" for key in ("base", "byte_counts", "labels", "origin", "parts", "splits", "steps")}
 OTHER_PROGRAMS = {  # of the tools of this repository, lmplz, torchrun and mkdocs
     "--discount_fallback", "--jobs", "--no-python", "--nproc-per-node", "--prune", "--quick", "--strict",
 }  # fmt: skip

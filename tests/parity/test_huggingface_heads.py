@@ -16,7 +16,7 @@ from firth import FirthError, api
 from firth.datasets.records import Pair
 from firth.interop import verification
 from firth.interop.importer import load_pretrained
-from firth.types import Batch, Tokens
+from firth.types import Batch, Target, Tokens
 
 transformers = pytest.importorskip("transformers")
 
@@ -165,18 +165,22 @@ def test_every_class_is_read_rightly_or_refused_by_name(family, kind, tmp_path):
         assert any("output layer" in note for note in notes)
 
 
-def test_a_regression_is_scored_by_correlation_and_not_trained(tmp_path):
+def test_a_regression_is_scored_by_correlation_and_trained(tmp_path):
     save(tmp_path / "hf", "Bert", "ForSequenceClassification", num_labels=1, problem_type="regression")
     model = api.import_model(tmp_path / "hf", out=tmp_path / "run")
     values = model.predict(PAIRS)
     gold = [Pair(*pair, score=float(2 * value + 1)) for pair, value in zip(PAIRS, values, strict=True)]
-    assert {score.name: round(score.value, 6) for score in model.evaluate(gold)} == {"spearman": 1.0, "pearson": 1.0}
+    scores = {score.name: round(score.value, 6) for score in model.evaluate(gold)}
+    error = round(float(((values + 1) ** 2).mean()), 6)
+    assert scores == {"spearman": 1.0, "pearson": 1.0, "mean_squared_error": pytest.approx(error, abs=1e-5)}
     assert model.score(PAIRS, values) == 1.0
     with pytest.raises(FirthError, match="scores"):
         model.evaluate([Pair(*PAIRS[0], label="yes")])
-    batch = Batch({"text": Tokens(torch.tensor([[2, 7, 3]]), torch.ones(1, 3, dtype=torch.bool))}, {})
-    with pytest.raises(FirthError, match=r"regression model can be used, but not trained.*single-label"):
-        model.system(batch)
+    text = Tokens(torch.tensor([[2, 7, 3]]), torch.ones(1, 3, dtype=torch.bool))
+    target = Target(torch.tensor([0.25]), torch.ones(1))
+    terms, _ = model.system(Batch({"text": text}, {"label": target}))
+    value = model.system.head(model.system.encode(Batch({"text": text}, {})))
+    torch.testing.assert_close(terms[0].sum, (value - 0.25).square().sum(), atol=1e-6, rtol=1e-5)
 
 
 # --- pooling, truncation, generation ------------------------------------------------------------------------------

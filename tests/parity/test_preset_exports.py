@@ -98,6 +98,10 @@ def test_every_preset_is_exportable_or_has_no_class():
         "window-lm", "rnn-lm", "gru-lm", "lstm-lm", "seq2seq-lstm", "bahdanau", "luong", "hybrid-mt", "pointer-summary",
         "transformer-lm", "transformer-xl", "shortformer", "longformer-lm", "prefix-lm", "modern-encoder", "modern-mt",
         "transformer-mt", "classifier", "sentence-encoder", "simcse",
+        # labelled tasks whose heads are not exported yet, and networks that transformers does not have
+        "bert-tagger", "bert-qa", "bert-multiple-choice", "siamese-classifier", "ner", "pos-tagger", "lstm-crf",
+        "bilstm-cnn-crf", "averaged-vectors", "text-cnn", "lstm-classifier", "bilstm-classifier",
+        "attention-classifier", "bilstm-regressor",
     }  # fmt: skip
     networks = {name for name in PRESETS if isinstance(preset(name), schema.Neural)}
     assert networks == without | set(CLASSES)
