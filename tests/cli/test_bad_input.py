@@ -473,11 +473,11 @@ def test_a_process_ends_with_code_2_and_one_line(tmp_path):
     assert found.stderr == "firth: unknown key 'backbone.widht'; did you mean 'backbone.width'?\n"
 
 
-@pytest.mark.parametrize("words", [["--debug", "train", "nope"], ["train", "nope", "--debug"]])
+@pytest.mark.parametrize("words", [["--debug", "train", "xyzzyx"], ["train", "xyzzyx", "--debug"]])
 def test_debug_shows_the_traceback_wherever_it_stands(tmp_path, words):
     found = process(*words, cwd=tmp_path)
     assert found.returncode == 1 and found.stderr.startswith("Traceback")
-    assert found.stderr.splitlines()[-1].startswith("firth.errors.FirthError: unknown preset 'nope'; known: ")
+    assert found.stderr.splitlines()[-1].startswith("firth.errors.FirthError: unknown preset 'xyzzyx'; known: ")
 
 
 def test_python_users_get_the_same_line(tmp_path):
