@@ -298,7 +298,9 @@ class Trainer:
         if task.distributed.is_main_process:
             self._log = Log(task.folder / "log.jsonl", keep_to=self.state.step)
             self._seconds_before = self._log.seconds
-            if self.state.step:
+            if self.state.finished:
+                task.progress.say(f"finished at step {self.state.step}: nothing is left to train")
+            elif self.state.step:
                 task.progress.say(f"continuing from step {self.state.step}")
             task.progress.start(task.clock.total, task.clock.unit)
         if checkpoint is None:
