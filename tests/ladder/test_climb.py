@@ -169,7 +169,7 @@ class Stopping(Quiet):
             os.kill(os.getpid(), signal.SIGINT)
 
 
-@pytest.mark.parametrize("at", [5, 17])
+@pytest.mark.parametrize("at", [5, 12, 17])  # 12: the last step of a rung
 def test_interrupted_within_a_rung_it_resumes_to_the_same_table(finished, arguments, tmp_path, at):
     with pytest.raises(Interrupted):
         firth.run_ladder(out=tmp_path / "out", progress=Stopping(at), **arguments)

@@ -116,6 +116,9 @@ class Trainer:
                         continue
                     self.report(entry)
                     self._after_step(int(entry["signal"]))
+                (signals,) = self.task.distributed.all_reduce([request.signal_number])
+                if signals:  # it came in the last step or evaluation: what follows training is not begun
+                    raise Interrupted(request.signal_number or signal.SIGTERM, self.state.step, self.task.folder)
         finally:
             self.task.progress.stop()
             self.close()
