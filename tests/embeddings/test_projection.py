@@ -13,7 +13,9 @@ from sklearn.manifold._t_sne import _joint_probabilities
 
 from firth.embeddings import projection
 from firth.embeddings.projection import effective_perplexity, is_available, pca, project
+from firth.embeddings.word_vectors import WordVectors
 from firth.errors import FirthError
+from firth.report.word_maps import word_map
 
 
 def clusters(number=4, each=20, width=12, seed=0):
@@ -148,6 +150,16 @@ def test_a_package_that_is_missing_is_named(monkeypatch, method, package):
         project(vectors, method)
     assert not is_available(method) and is_available("pca")
     np.testing.assert_array_equal(project(vectors[:3], method), pca(vectors[:3]))  # few points need no package
+
+
+def test_without_the_packages_a_map_is_by_pca(monkeypatch):
+    """An installation without extras draws maps and writes reports of word vectors."""
+    vectors = np.random.default_rng(0).normal(size=(10, 5))
+    assert projection.default_method() == "tsne"
+    monkeypatch.setattr(projection, "find_spec", lambda name: None)
+    np.testing.assert_array_equal(project(vectors), project(vectors, "pca"))
+    store = WordVectors([f"w{number}" for number in range(10)], vectors.astype(np.float32))
+    assert word_map(store).caption.startswith("PCA of unit vectors")
 
 
 def test_tsne_is_opentsnes_with_one_thread_a_seed_and_a_small_pca_to_start_from(monkeypatch):

@@ -8,6 +8,7 @@ from dataclasses import replace
 from types import SimpleNamespace
 
 import pytest
+import torch
 
 import firth
 from firth.errors import FirthError
@@ -99,8 +100,29 @@ def test_dropout_follows_from_the_planned_epochs(arguments, tmp_path, monkeypatc
     result = firth.run_ladder(out=tmp_path / "out", **{**arguments, "rungs": "window-lm", "budget": "1s"})
     config = Run(result.path / "rungs" / "window-lm").record.config
     assert planned == ["window-lm:tiny"] and config.backbone.dropout == config.inputs["text"].dropout == 0.2
-    # the command trains for a minute: hundreds of epochs on so little text
-    assert "--budget 1m" in result.advice.command and "backbone.dropout=0.4" in result.advice.command
+    (row,) = result.rows  # the command trains for a minute: hundreds of epochs on so little text, if cores are idle
+    epochs = row.tokens / row.seconds * 60 / result.about["training"]["tokens"]
+    dropout = next(dropout for least, dropout in ((40, 0.4), (5, 0.2), (0, 0.0)) if epochs >= least)
+    assert "--budget 1m" in result.advice.command and f"backbone.dropout={dropout}" in result.advice.command
+
+
+@pytest.mark.parametrize("threads", [0, 1])
+def test_a_rung_is_scored_with_the_threads_it_is_trained_with(threads, arguments, tmp_path, monkeypatch):
+    """Those that were asked for, or those that other programs leave."""
+    recorded = []
+    monkeypatch.setattr(climb, "free_threads", lambda say: 1 - threads)  # 0 would be all
+    monkeypatch.setattr(
+        climb, "measure", lambda *rest: recorded.append(torch.get_num_threads()) or measurements.measure(*rest)
+    )
+    before = torch.get_num_threads()
+    torch.set_num_threads(3)
+    try:
+        settings = {**arguments, "threads": threads, "budget": "1s", "rungs": "window-lm"}
+        ladder = firth.run_ladder(out=tmp_path / "one", **settings)
+        assert recorded == [1] == [Run(ladder.path / "rungs" / "window-lm").record.config.train.threads]
+        assert torch.get_num_threads() == 3
+    finally:
+        torch.set_num_threads(before)
 
 
 @pytest.mark.parametrize("has", [True, False])
@@ -147,7 +169,7 @@ class Stopping(Quiet):
             os.kill(os.getpid(), signal.SIGINT)
 
 
-@pytest.mark.parametrize("at", [5, 17])
+@pytest.mark.parametrize("at", [5, 12, 17])  # 12: the last step of a rung
 def test_interrupted_within_a_rung_it_resumes_to_the_same_table(finished, arguments, tmp_path, at):
     with pytest.raises(Interrupted):
         firth.run_ladder(out=tmp_path / "out", progress=Stopping(at), **arguments)

@@ -39,3 +39,13 @@ def test_rungs_of_an_earlier_process_count(now):
     clock.skip(10.0, is_network=False)
     clock.skip(240.0, is_network=True)
     assert clock.spent() == 250.0 and clock.share() == round(0.95 * 250.0, 1)
+
+
+def test_a_ladder_that_takes_longer_than_its_budget_says_so(now):
+    clock, steps = LadderClock(Budget(1000.0, "seconds"), 4), LadderClock(Budget(100.0, "steps"), 4)
+    now[0] += 1200.0
+    assert not list(clock.overrun())
+    now[0] += 300.0
+    (note,) = clock.overrun()
+    assert note.startswith("The ladder took 25 min, not 17 min: ")
+    assert not list(steps.overrun())

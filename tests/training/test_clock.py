@@ -6,6 +6,7 @@ import subprocess
 import sys
 import time
 from itertools import pairwise
+from types import SimpleNamespace
 
 import pytest
 
@@ -15,7 +16,7 @@ from firth.families import neural
 from firth.runs import summary
 from firth.runs.progress import Quiet
 from firth.training import clock as clocks
-from firth.training.clock import StepClock, TimeClock
+from firth.training.clock import FinalScores, StepClock, TimeClock
 from firth.training.optimizer import learning_rate_factor, timed_learning_rate_factor
 
 DOCUMENTS = [f"{n} plus {n} is {2 * n}, and not {2 * n + 1}" for n in range(400)]
@@ -177,6 +178,20 @@ def test_scores_that_would_take_too_long_are_of_a_sample_and_say_so(tmp_path, ti
     assert "split:test/" in model.run.scores()[0]["signature"]
     assert summary.compare_runs([str(tmp_path / "run")])[0][0]["test perplexity"] == model.run.scores()[0]["value"]
     assert "split:test|" in model.evaluate()[0].signature
+
+
+@pytest.mark.parametrize(
+    "tokens, documents, every", [(13_000, 21, 5), (13_000, 3, 1), (13_000, 2000, 43), (0, 0, None)]
+)
+def test_a_sample_has_documents_enough_for_scores_of_pairs(tokens, documents, every):
+    """A novel gives few and large documents; one of them has no other to draw a second segment from."""
+    scored = []
+    model = SimpleNamespace(sample_every=1, evaluate=lambda split: scored.append(model.sample_every))
+    scores = FinalScores(1e-9, tokens, documents)  # nothing has time
+    scores.update(model)
+    scores.update(model)
+    assert scored == ([every] * 2 if every else [])
+    assert scores.sample_every == (every or 1)
 
 
 def test_too_few_steps_are_warned_of(tmp_path, ticking):

@@ -129,7 +129,18 @@ def info(
         print_json(about)
         return
     for key, value in about.items():
-        print(f"{key.replace('_', ' '):<22} {value}")
+        print(f"{key.replace('_', ' '):<22} {_format(value)}")
+
+
+def _format(value: object) -> str:
+    """A property for people."""
+    if isinstance(value, dict):
+        return ", ".join(f"{name} {number}" for name, number in value.items())
+    if isinstance(value, list):
+        return " ".join(map(str, value))
+    if isinstance(value, bool):
+        return "yes" if value else "no"
+    return f"{value:.4g}" if isinstance(value, float) else f"{value:,}" if isinstance(value, int) else str(value)
 
 
 # --- files of other programs, and other tokens ----------------------------------------------------------------------

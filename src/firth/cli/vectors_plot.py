@@ -10,7 +10,7 @@ import typer
 from firth.cli.console import print_json, read_words, require_writable, split_commas
 from firth.cli.options import JSON, SEED
 from firth.cli.vectors_arguments import KIND, VECTORS, load_vectors
-from firth.embeddings.projection import Method
+from firth.embeddings.projection import Method, is_available
 from firth.errors import FirthError
 
 if TYPE_CHECKING:
@@ -27,7 +27,9 @@ def plot_map(
         typer.Argument(metavar="WORD", help="Words, or - for one per line; the most frequent by default."),
     ] = None,
     out: OUT = Path("map.svg"),
-    method: Annotated[Method, typer.Option(help="Dimensionality reduction.")] = "tsne",
+    method: Annotated[
+        Method | None, typer.Option(help="Dimensionality reduction: t-SNE if openTSNE is installed, else PCA.")
+    ] = None,
     groups: Annotated[
         list[str] | None,
         typer.Option("--group", metavar="NAME=WORDS", help="fruit=apple,pear: words of one colour; repeatable."),
@@ -59,6 +61,8 @@ def plot_map(
         title=title,
     )
     _save(figure, out, f"{len(figure.rows):,} words", as_json)
+    if method is None and not is_available("tsne") and not as_json:
+        print('note: pip install "firth[maps]" for t-SNE, which keeps more of the neighbourhoods')
 
 
 def plot_arrows(

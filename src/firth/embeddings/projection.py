@@ -17,12 +17,15 @@ PACKAGES = {"tsne": "openTSNE", "umap": "umap"}  # of the extra `maps`
 _UMAP_NEIGHBOURS = 15
 
 
-def project(vectors: np.ndarray, method: Method = "tsne", seed: int = 0, perplexity: float = 30.0) -> np.ndarray:
-    """float64 (n, 2) from (n, width), deterministic for a seed.
+def project(
+    vectors: np.ndarray, method: Method | None = None, seed: int = 0, perplexity: float = 30.0
+) -> np.ndarray:
+    """float64 (n, 2) from (n, width), deterministic for a seed; by `default_method()` unless a method is named.
 
     Fewer than four vectors, or vectors that are all equal, are projected by PCA with any method.
     `perplexity` is about the number of neighbours that t-SNE preserves; it is lowered for few points.
     """
+    method = method or default_method()
     if method not in _METHODS:
         raise unknown("projection method", method, _METHODS)
     vectors = np.asarray(vectors, np.float64)
@@ -36,6 +39,11 @@ def project(vectors: np.ndarray, method: Method = "tsne", seed: int = 0, perplex
         return pca(vectors)
     points = np.asarray(_METHODS[method](vectors, seed, perplexity), np.float64)
     return pca(points)  # rotated so that the map is wide rather than high
+
+
+def default_method() -> Method:
+    """t-SNE, or PCA where its package is not installed."""
+    return "tsne" if is_available("tsne") else "pca"
 
 
 def is_available(method: Method) -> bool:

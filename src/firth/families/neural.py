@@ -46,7 +46,7 @@ from firth.runs.weights import read_metadata
 from firth.tokenizers.tokenizer import Tokenizer
 from firth.training.checkpoint import TrainerState
 from firth.training.clock import EVALUATIONS, MAX_EVALUATION, FinalScores, StepClock, TimeClock
-from firth.training.device import Distributed, has_bf16, idle_cores, machine_info, training_environment
+from firth.training.device import Distributed, free_threads, has_bf16, machine_info, training_environment
 from firth.training.flops import estimate_timing, is_large, meta_system
 from firth.training.loop import TrainingTask, train
 from firth.training.parameter_groups import count_trained, prepare_training
@@ -164,7 +164,8 @@ def _fit(request: TrainRequest, distributed: Distributed) -> FinalScores | None:
     _check_batch_size(prepared.config.batching, batches, distributed)
     final, seconds = None, 0.0
     if budget.unit == "seconds":
-        final = FinalScores(budget.amount, len(prepared.splits["test"].ids) if "test" in prepared.splits else 0)
+        test = prepared.splits.get("test")
+        final = FinalScores(budget.amount, *((len(test.ids), test.tally.documents) if test else (0, 0)))
         seconds = MAX_EVALUATION / EVALUATIONS * budget.amount
     validation = Validation(
         prepared.system,
@@ -176,7 +177,8 @@ def _fit(request: TrainRequest, distributed: Distributed) -> FinalScores | None:
         final,
     )
     _require_quality(validation)
-    request.progress.say(f"{_format_counts(prepared.system)}; the budget of {config.budget} begins")
+    begins = f"; the budget of {config.budget} begins" if begun else ""
+    request.progress.say(f"{_format_counts(prepared.system)}{begins}")
     clock = TimeClock(config, budget.amount, final.reserve) if final else StepClock(config, int(budget.amount))
     task = TrainingTask(
         prepared.system,
@@ -246,7 +248,10 @@ def _prepare(
     if config.batching.length_curriculum:
         stage_configs(config.batching)  # an error now rather than after the run has begun
     progress.stage("preparing the network")
-    return Prepared(config, tokenizers, splits, _network(config, tokenizers, splits, make))
+    prepared = Prepared(config, tokenizers, splits, _network(config, tokenizers, splits, make))
+    for name in splits:
+        prepared.batches(name)  # an error in them too
+    return prepared
 
 
 def _network(
@@ -334,17 +339,12 @@ def _require_quality(validation: Validation) -> None:
 
 
 def _free_threads(request: TrainRequest) -> int:
-    """With a time budget and cores busy elsewhere, fewer threads: several that wait for each other are slower than one.
-    A budget in steps has the same number always, since the bytes of its result depend on it."""
-    cores = torch.get_num_threads()
+    """With a time budget and cores busy elsewhere, fewer threads. A budget in steps has the same number always, since
+    the bytes of its result depend on it."""
     config = request.config.train
     if request.run.exists or config.threads or parse_budget(config.budget).unit != "seconds":
         return 0
-    free = min(cores, max(1, round(idle_cores())))
-    if free < cores:
-        text = f"{cores - free} of {cores} cores are busy with other work: training with {free}; --threads sets another"
-        request.progress.say(f"note: {text}")
-    return free
+    return free_threads(request.progress.say)
 
 
 def _warn_of_few_steps(request: TrainRequest, steps: int) -> None:

@@ -28,7 +28,7 @@ from firth.runs.ladder_folder import Ladder, LadderFolder, Result, Row
 from firth.runs.progress import Progress, Style, parse_budget
 from firth.runs.run_folder import Run
 from firth.runs.task_ladder import TaskLadder
-from firth.training.device import has_bf16
+from firth.training.device import free_threads, has_bf16, thread_count
 
 Climb = Callable[[Any, LadderFolder, LadderProgress], Any]
 _LONGER_FACTOR = 10  # budget of the command that trains the recommended rung alone
@@ -111,13 +111,14 @@ def train_rungs(settings: Settings, folder: LadderFolder, progress: LadderProgre
     for name in names:
         done = folder.read_result(name, {split: len(units.sizes) for split, units in shared.units.items()})
         if done is None:
-            done = _train_rung(name, folder, shared, clock, progress)
+            with thread_count(_threads(name, settings, progress)):
+                done = _train_rung(name, folder, shared, clock, progress)
         else:
             clock.skip(done.seconds, is_neural(name))
         progress.finish_rung(done, recommendation.METRIC)
         results.append(done)
     progress.stage("comparing the rungs and writing the report")
-    return _finish(folder, shared, results)
+    return _finish(folder, shared, results, clock)
 
 
 def _train_rung(
@@ -147,6 +148,13 @@ def _train_rung(
     return result
 
 
+def _threads(name: str, settings: Settings, progress: LadderProgress) -> int:
+    """The threads that a rung is trained and scored with: as set, or with a budget in time those that others leave."""
+    if settings.threads or not is_neural(name) or parse_budget(settings.budget).unit != "seconds":
+        return settings.threads
+    return free_threads(progress.say)
+
+
 def _epochs(choice: api.NamedConfig) -> float | None:
     """The number of epochs of a neural rung, planned from the time of its first steps; None for a budget in steps."""
     budget = parse_budget(choice.config.train.budget)
@@ -158,7 +166,7 @@ def _epochs(choice: api.NamedConfig) -> float | None:
 # --- table, recommendation, report ----------------------------------------------------------------------------------
 
 
-def _finish(folder: LadderFolder, shared: SharedData, results: list[Result]) -> Ladder:
+def _finish(folder: LadderFolder, shared: SharedData, results: list[Result], clock: LadderClock) -> Ladder:
     """Build the table and the recommendation, and write ladder.json and the report."""
     settings = shared.settings
     rows = results_table.build_table(results, settings.seed)
@@ -173,7 +181,7 @@ def _finish(folder: LadderFolder, shared: SharedData, results: list[Result]) -> 
         rows=rows,
         advice=recommendation.advise(rows, results, context),
         floors=true_entropy,
-        notes=tuple(_notes(shared)),
+        notes=(*_notes(shared), *clock.overrun()),
         results=tuple(sorted(results, key=lambda result: sort_rungs(settings.rungs).index(result.rung))),
     )
     values = {key: value for key, value in ladder.to_dict().items() if key not in ("path", "report")}

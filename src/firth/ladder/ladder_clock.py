@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Iterator
 
-from firth.runs.progress import Budget
+from firth.runs.progress import Budget, format_duration
 
 _OVERHEAD = 0.05  # of a network's share, for timing its first steps and scoring it, until one has been measured
 _MIN_SHARE = 0.5  # of the budget is for training, whatever the rest takes
 _MIN_SECONDS = 1.0
+_TOLERANCE = 1.25  # of the budget
 
 
 class LadderClock:
@@ -16,7 +18,7 @@ class LadderClock:
     in proportion to these."""
 
     def __init__(self, budget: Budget, networks: float) -> None:
-        self._budget, self._networks, self._left = budget.amount, networks, networks
+        self._budget, self._unit, self._networks, self._left = budget.amount, budget.unit, networks, networks
         self._began, self._earlier = time.monotonic(), 0.0
         self._share, self._overhead = 0.0, -1.0  # of the last network, in seconds
 
@@ -36,6 +38,15 @@ class LadderClock:
         least = self._budget * _MIN_SHARE * cost / max(cost, self._networks)
         self._share = max(_MIN_SECONDS, round(max(fair - overhead, least), 1))
         return self._share
+
+    def overrun(self) -> Iterator[str]:
+        """Why the ladder took clearly longer than its budget, if it did."""
+        if self._unit == "seconds" and self.spent() > self._budget * _TOLERANCE + _MIN_SECONDS:
+            times = f"{format_duration(self.spent())}, not {format_duration(self._budget)}"
+            yield (
+                f"The ladder took {times}: half of a budget is for training at least, and scoring takes long where "
+                "other programs keep cores busy."
+            )
 
     def finish(self, began: float, cost: float = 1.0) -> None:
         """A network is done, whose rung began when so many seconds were spent."""

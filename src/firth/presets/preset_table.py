@@ -95,7 +95,7 @@ def _size(entry: PresetEntry, size: str) -> str:
 def _budget(config: System) -> str:
     """The default training time, or the number of epochs."""
     train = getattr(config, "train", None)
-    return "" if train is None else getattr(train, "budget", "") or f"{train.epochs} epochs"
+    return "" if train is None else getattr(train, "budget", "") or f"{train.epochs} epoch{'s' * (train.epochs != 1)}"
 
 
 def _format_count(count: int) -> str:

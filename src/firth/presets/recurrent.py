@@ -18,9 +18,13 @@ from firth.config.schema import (
     Window,
 )
 
+# A state that is never reset within an epoch takes a network where it did not learn to begin. Of lstm-lm:tiny after 120
+# steps, 6 seeds, 35 of 240 stretches of 2,000 training tokens had 2.0 to 4.2 nats a token more from the initial state
+# than the median of 6.2; with a reset every 20 batches 4 of 240, every 10 none. Test perplexity is the same: 461 in the
+# mean of the seeds, and 462.
 LSTM_SMALL = Neural(
     tokenizer=Tokenizer(model="byte-bpe", vocabulary_size=8000),
-    batching=Contiguous(batch_size=20, length=35),
+    batching=Contiguous(batch_size=20, length=35, reset_every=10),
     inputs=Inputs(text=TokenInput(dropout=0.1)),
     backbone=Recurrent(cell="lstm", width=200, depth=2, dropout=0.1),
     head=LMHead(tied=True),

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from html import escape
+from pathlib import PurePath
 
 from firth.report.drawing import to_svg
 from firth.report.ladder_figures import cost_quality_plot, learning_curves
@@ -36,7 +37,7 @@ _LEVELS = ((12.0, 70), (9.0, 52), (6.0, 34), (3.0, 17))  # from so many bits on,
 def ladder_page(ladder: Ladder) -> str:
     """Render the whole report."""
     body = [
-        f"<h1>Which language model for {escape(ladder.describe()['text'])}?</h1>",
+        f"<h1>Which language model for {escape(_names(ladder))}?</h1>",
         advice_box(ladder.advice),
         _table(ladder),
         *_curves(ladder),
@@ -47,10 +48,16 @@ def ladder_page(ladder: Ladder) -> str:
         *_worst(ladder),
         *_setup(ladder),
     ]
-    return html_page(f"ladder: {ladder.describe()['text']}", body, STYLE)
+    return html_page(f"ladder: {_names(ladder)}", body, STYLE)
+
+
+def _names(ladder: Ladder) -> str:
+    """The texts without their folders."""
+    return ", ".join(PurePath(text).name or text for text in ladder.about["text"])
 
 
 _CURVES = "Scores on the validation text during training; lower is better. Rungs without a curve are level lines."
+_WORST = "Of the test text, by bits per byte. The stronger the colour of a token, the higher its surprisal."
 _COST = "The lower and the farther left, the better. Error bars are 95% confidence intervals."
 
 
@@ -141,7 +148,7 @@ def _worst(ladder: Ladder) -> list[str]:
         for result in ladder.results
         if result.worst
     ]
-    note = '<p class="soft">Of the test text, by bits per byte. The darker a token, the higher its surprisal.</p>'
+    note = f'<p class="soft">{_WORST}</p>'
     return ["<h2>The worst-predicted sentences of each rung</h2>", note, *parts] if parts else []
 
 

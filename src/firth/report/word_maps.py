@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 import numpy as np
 
 from firth.embeddings.lookup import l2_normalise
-from firth.embeddings.projection import MIN_POINTS, Method, effective_perplexity, project
+from firth.embeddings.projection import MIN_POINTS, Method, default_method, effective_perplexity, project
 from firth.embeddings.word_vectors import WordVectors
 from firth.errors import FirthError
 from firth.report.drawing import Shape, arrow, group_style, marker
@@ -25,7 +25,7 @@ _MIN_DISTANCE = 50.0  # pixels between a label and the next arrow
 def word_map(
     store: WordVectors,
     words: Sequence[str] | None = None,
-    method: Method = "tsne",
+    method: Method | None = None,
     groups: Mapping[str, Sequence[str]] | None = None,
     *,
     neighbours_of: Sequence[str] = (),
@@ -37,8 +37,10 @@ def word_map(
 ) -> Figure:
     """Plot a 2-D projection of `words`, `groups` (each in its colour) and the nearest `neighbours` of some words.
 
-    Without any of these, of the `top_n` most frequent words. A word is shown once, in the first group that has it.
+    Without any of these, of the `top_n` most frequent words. The method is t-SNE, or PCA where openTSNE is missing. A
+    word is shown once, in the first group that has it.
     """
+    method = method or default_method()
     groups = _collect_groups(store, groups or {}, _as_list(neighbours_of), neighbours)
     selected = _select_words(store, _as_list(words or ()), groups, top_n)
     vectors = l2_normalise(store.matrix(selected))  # unit vectors, as for cosine similarity

@@ -21,7 +21,7 @@ MAX_EVALUATION = 0.1  # of the time that has passed
 _CHECKPOINT_SECONDS = 60.0
 
 _FIRST_GUESS = 0.1  # of a time budget is what the final scores take, until the first evaluation measures it …
-_SAMPLE_TOKENS = 300  # … on so many tokens, and later ones again …
+_SAMPLE_TOKENS, _SAMPLE_DOCUMENTS = 300, 4  # … on so much at least, and later ones again …
 _MEASURED = 0.01  # … in this part of the budget
 _MAX_SCORING = 0.2  # of a time budget: if the final scores would take longer, they are those of a sample
 _REPORT_SECONDS, _MAX_REPORT = 1.5, 0.1  # of samples and report
@@ -184,13 +184,14 @@ class FinalScores:
 
     budget: float  # seconds
     tokens: int  # of the test split
+    documents: int  # of it
     _measured: float | None = None  # seconds for the whole of it
 
     def update(self, model: Scorable) -> None:
         """Measure on a sample: a small one, then one that takes a hundredth of the budget."""
         if not self.tokens:
             return
-        every = max(1, self.tokens // _SAMPLE_TOKENS) if self._measured is None else self._every(_MEASURED)
+        every = self._sparsest if self._measured is None else self._every(_MEASURED)
         model.sample_every = every
         began = time.perf_counter()
         model.evaluate(split="test")
@@ -214,4 +215,9 @@ class FinalScores:
 
     def _every(self, part: float) -> int:
         """The sample that takes this part of the budget, or the smallest that is worth it."""
-        return max(1, min(math.ceil(self._seconds / (part * self.budget)), self.tokens // _SAMPLE_TOKENS))
+        return max(1, min(math.ceil(self._seconds / (part * self.budget)), self._sparsest))
+
+    @property
+    def _sparsest(self) -> int:
+        """The smallest sample: with too few documents some scores cannot be computed, such as those of text pairs."""
+        return max(1, min(self.tokens // _SAMPLE_TOKENS, self.documents // _SAMPLE_DOCUMENTS))

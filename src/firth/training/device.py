@@ -6,7 +6,7 @@ from __future__ import annotations
 import ctypes
 import os
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -99,6 +99,28 @@ def idle_cores(seconds: float = 0.3) -> float:
     if not before or not after or after[1] == before[1]:
         return float(len(cores))
     return len(cores) * (after[0] - before[0]) / (after[1] - before[1])
+
+
+def free_threads(say: Callable[[str], None]) -> int:
+    """As many threads as other programs leave cores, said if they are fewer: several that wait for each other are
+    slower than one."""
+    cores = torch.get_num_threads()
+    free = min(cores, max(1, round(idle_cores())))
+    if free < cores:
+        busy = f"{cores - free} of {cores} cores are busy with other work"
+        say(f"note: {busy}: training with {free}; --threads sets another")
+    return free
+
+
+@contextmanager
+def thread_count(threads: int) -> Iterator[None]:
+    """Compute with so many threads; 0: with as many as before."""
+    before = torch.get_num_threads()
+    torch.set_num_threads(threads or before)
+    try:
+        yield
+    finally:
+        torch.set_num_threads(before)
 
 
 def _idle_ticks(cores: Sequence[int]) -> tuple[int, int] | None:

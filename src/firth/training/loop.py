@@ -116,6 +116,9 @@ class Trainer:
                         continue
                     self.report(entry)
                     self._after_step(int(entry["signal"]))
+                (signals,) = self.task.distributed.all_reduce([request.signal_number])
+                if signals:  # it came in the last step or evaluation: what follows training is not begun
+                    raise Interrupted(request.signal_number or signal.SIGTERM, self.state.step, self.task.folder)
         finally:
             self.task.progress.stop()
             self.close()
@@ -298,7 +301,9 @@ class Trainer:
         if task.distributed.is_main_process:
             self._log = Log(task.folder / "log.jsonl", keep_to=self.state.step)
             self._seconds_before = self._log.seconds
-            if self.state.step:
+            if self.state.finished:
+                task.progress.say(f"finished at step {self.state.step}: nothing is left to train")
+            elif self.state.step:
                 task.progress.say(f"continuing from step {self.state.step}")
             task.progress.start(task.clock.total, task.clock.unit)
         if checkpoint is None:

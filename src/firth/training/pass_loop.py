@@ -91,7 +91,7 @@ class _PassTrainer:
             with catch_signals() as request, ThreadPoolExecutor(thread_count(self.task.config)) as pool:
                 while not self.state.finished:
                     self._train_chunks(pool, lambda: request.signal_number)
-                    if request.signal_number and not self.state.finished:
+                    if request.signal_number:
                         raise Interrupted(request.signal_number, self.state.step, self.task.folder)
         finally:
             self.task.progress.stop()

@@ -102,6 +102,19 @@ def test_a_contiguous_row_continues_the_row_of_the_batch_before(split):
         assert not after.reset_state
 
 
+def test_the_state_is_reset_every_so_many_batches_and_the_text_goes_on():
+    split = split_of([list(range(7, 47))] * 10)
+    configs = [Contiguous(batch_size=2, length=5, reset_every=every) for every in (0, 3)]
+    once, often = (make_batches(config, split, SPECIAL, 1) for config in configs)
+    epochs = [[made.batch(Cursor(1, index)) for index in range(made.count(1))] for made in (once, often)]
+    assert [batch.reset_state for batch in epochs[0]] == [True] + [False] * 40
+    assert [index for index, batch in enumerate(epochs[1]) if batch.reset_state] == list(range(0, 41, 3))
+    for one, other in zip(*epochs, strict=True):
+        assert one.streams["text"].ids.tolist() == other.streams["text"].ids.tolist()
+    evaluation = list(make_batches(configs[1], split, SPECIAL, 1).evaluation_batches())
+    assert [batch.reset_state for batch in evaluation] == [True] + [False] * (len(evaluation) - 1)
+
+
 def test_inputs_are_the_shifted_targets():
     split = split_of([[10, 11, 12], [20, 21]])
     (batch,) = make_batches(Packed(batch_size=1, length=7), split, SPECIAL, 1).evaluation_batches()

@@ -36,6 +36,9 @@ class Contiguous(RowLayout):
     carries_state: ClassVar[bool] = True
     batch_size: int = bounded(20, least=1)  # rows of a batch: parallel streams
     length: int = bounded(35, least=1)  # tokens of a row
+    # batches from one that starts with the initial state to the next, so that the model learns to begin texts; 0: only
+    # the first batch of an epoch does
+    reset_every: int = bounded(0, least=0)
 
 
 @dataclass(frozen=True)

@@ -55,6 +55,8 @@ class StreamBatches:
 class ContiguousBatches(StreamBatches):
     """Parallel contiguous streams for truncated BPTT; each epoch starts at a random offset and goes round once."""
 
+    config: Contiguous
+
     LENGTH = 256  # tokens per evaluation batch, where one row carries its state: any length gives the same score
 
     @classmethod
@@ -73,7 +75,8 @@ class ContiguousBatches(StreamBatches):
         offset = generator(self.seed, "offset", at.epoch).integers(total)
         first = offset + np.arange(self.batch_size) * (total // self.batch_size) + at.index * self.length
         positions = (first[:, None] + np.arange(self.length)) % total  # (rows, length)
-        return self._cut(positions, np.ones(positions.shape, bool), at, reset_state=at.index == 0)
+        reset = at.index % (self.config.reset_every or self.count(at.epoch)) == 0
+        return self._cut(positions, np.ones(positions.shape, bool), at, reset_state=reset)
 
     def evaluation_batches(self) -> Iterator[Batch]:
         total = len(self.split.ids)

@@ -36,7 +36,8 @@ class SegmentChunks(Chunks):
         chunks = SegmentChunks(self.first[whole], self.last[whole], self.special_count)
         if len(np.unique(chunks.documents(split))) < 2:
             do = "give more documents (--document line or paragraph), or leave batching.pairs at none"
-            raise FirthError("segment pairs need at least two documents of two tokens", where="batching.pairs", do=do)
+            what = f"segment pairs need at least two documents of two tokens, which {split.name} has not"
+            raise FirthError(what, where="batching.pairs", do=do)
         return chunks
 
     def documents(self, split: Split) -> np.ndarray:
@@ -49,10 +50,15 @@ class SegmentChunks(Chunks):
         return self.last - self.first + self.special_count
 
 
+@dataclass(frozen=True, eq=False)
 class SegmentPairBatches(PackedBatches):
     """Segments or segment pairs packed into rows; the targets are the uncorrupted tokens."""
 
     config: SegmentPairs
+
+    def __post_init__(self) -> None:
+        if self.pairs:
+            self._items()
 
     @staticmethod
     def context(config: SegmentPairs) -> str:
