@@ -27,6 +27,7 @@ FLOORS = [
     "jit",
     "generation.structured",
     "corpus",
+    "lexicon",
     "ngram",
     "alignment",
     "embeddings",

@@ -127,6 +127,17 @@ vectors odd-one-out v.txt cat dog tree
 vectors recommend v.txt cat dog
 vectors convert v.txt v.vec
 vectors evaluate v.txt s.tsv q.txt
+vectors pseudo-words v.txt --text a.txt --pairs cat/tree
+lexicon synsets dog --lexicon world
+lexicon senses dog --lexicon world
+lexicon relations dog --lexicon world
+lexicon hypernyms dog --lexicon world
+lexicon hyponyms animal --lexicon world
+lexicon similar dog cat --lexicon world
+lexicon lemmas dogs --lexicon world
+lexicon info --lexicon world
+lexicon disambiguate the-dog --lexicon world
+lexicon evaluate --max-words 5 --max-train 50
 vectors senses v.txt cat --text a.txt
 vectors search v.txt cat-dog --text a.txt --document paragraph
 vectors align v.txt v.txt --seed-lexicon pairs.txt --translate cat

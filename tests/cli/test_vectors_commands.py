@@ -7,19 +7,15 @@ import struct
 import subprocess
 import sys
 
-import nltk
 import numpy as np
 import pytest
-import wn
 from cli_samples import assert_done, assert_refused
-from lexicon_samples import write_lmf
-from nltk.corpus.reader.wordnet import WordNetCorpusReader
-from nltk.corpus.util import LazyCorpusLoader
+from miniature_wordnet import write_lmf
 
-from firth.embeddings import wordnet
 from firth.embeddings.search import SearchIndex
 from firth.embeddings.senses import WordSenses
 from firth.embeddings.word_vectors import WordVectors
+from firth.lexicon import opening
 
 WORDS = ["the", "dog", "cat", "puppy", "tree", "plant", "run", "walk", "hot", "cold", "red", "boat", "sea", "sail"]
 COUNTS = np.arange(len(WORDS), 0, -1) ** 2
@@ -143,14 +139,8 @@ def test_items_with_spaces_are_asked_like_words(command, tmp_path):
 
 @pytest.fixture
 def lexicon(tmp_path, monkeypatch):
-    """A lexicon of our own for `wn`, and no data for nltk."""
-    monkeypatch.setattr(wn.config, "_data_directory", tmp_path / "wn")
-    monkeypatch.setattr(wn.config, "_dbpath", tmp_path / "wn" / "wn.db")
-    monkeypatch.setattr(nltk.data, "path", [])
-    monkeypatch.setattr(nltk.corpus, "wordnet", LazyCorpusLoader("wordnet", WordNetCorpusReader, None))
-    (tmp_path / "wn").mkdir()
-    wn.add(write_lmf(tmp_path / "tiny.xml"), progress_handler=None)
-    return tmp_path
+    """A lexicon of our own."""
+    monkeypatch.setenv("FIRTH_LEXICON", str(write_lmf(tmp_path / "tiny.xml")))
 
 
 def test_neighbours_are_labelled(command, vectors, lexicon):
@@ -160,8 +150,8 @@ def test_neighbours_are_labelled(command, vectors, lexicon):
     shown = assert_done(command("vectors", "neighbours", vectors, "hot", "--wordnet", "--count", 13)).out
     (line,) = (line for line in shown.splitlines() if line.startswith("  cold "))
     assert line.endswith("  antonym")
-    refused = command("vectors", "neighbours", vectors, "hot", "--lexicon", "tiny:7")
-    assert_refused(refused, "unknown lexicon 'tiny:7'; did you mean 'tiny:1'?")
+    refused = command("vectors", "neighbours", vectors, "hot", "--lexicon", "wrold")
+    assert_refused(refused, "unknown lexicon 'wrold'; did you mean 'world'?")
 
 
 def test_wordnet_is_a_set_of_questions(command, vectors, lexicon):
@@ -172,10 +162,12 @@ def test_wordnet_is_a_set_of_questions(command, vectors, lexicon):
 
 
 def test_without_wordnet_the_way_out_is_told(command, vectors, monkeypatch):
-    monkeypatch.setattr(wordnet, "_lexicons", list)
-    monkeypatch.setattr(wordnet, "_nltk", lambda: None)
+    monkeypatch.delenv("FIRTH_LEXICON", raising=False)
+    monkeypatch.setattr(opening, "_usual_places", lambda: iter(()))
+    monkeypatch.setattr(opening, "wn_lexicons", list)
+    monkeypatch.setattr(opening, "_nltk_data", lambda: None)
     for verb in (["neighbours", vectors, "dog"], ["evaluate", vectors]):
-        assert_refused(command("vectors", *verb, "--wordnet"), "no WordNet is installed; pip install 'firth[wordnet]'")
+        assert_refused(command("vectors", *verb, "--wordnet"), "no lexicon is there; apt install wordnet-base")
 
 
 # --- evaluation ---------------------------------------------------------------------------------------------------

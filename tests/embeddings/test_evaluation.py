@@ -301,11 +301,13 @@ def test_wic_is_read_and_evaluated(tmp_path):
     result = evaluate_wic(vectors, read_wic(data))
     assert (result.value, result.answered, result.scores[-1].value) == (1.0, 10, 0.6)
     data.write_text("bank\tN\t1-7\triver bank\twater bank\n" * 10)
-    with pytest.raises(FirthError, match=r"dev\.data\.txt:1: position 7"):
+    with pytest.raises(FirthError, match=r"dev\.data\.txt:1: '1-7' are no positions"):
         list(read_wic(data))
-    (tmp_path / "dev.gold.txt").write_text("T\nmaybe\n")
-    with pytest.raises(FirthError, match=r"dev\.gold\.txt: 2 labels for 10 pairs"):
-        list(read_wic(data))
+    data.write_text("\n".join(rows) + "\n")
+    for content, error in (("T\nF\n", "it ends before line 3 of the other file"), ("T\nno\n", "2: label 'no'")):
+        (tmp_path / "dev.gold.txt").write_text(content)
+        with pytest.raises(FirthError, match=rf"dev\.gold\.txt:? ?{error}"):
+            list(read_wic(data))
 
 
 @given(st.lists(st.tuples(st.integers(0, 6), st.booleans()), min_size=1, max_size=20))

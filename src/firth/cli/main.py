@@ -124,6 +124,41 @@ lm = lazy_group(
         }
     },
 )
+lexicon = lazy_group(
+    "Ask a lexical database (WordNet): synsets, hypernyms, similarity, lemmas; word-sense disambiguation.",
+    {
+        "Commands": {
+            "synsets": ("lexicon_queries.synsets", "List the synsets of words: their names, words and definitions."),
+            "senses": (
+                "lexicon_queries.senses",
+                "List the senses of words: number, key, count, antonyms and related forms.",
+            ),
+            "relations": (
+                "lexicon_queries.relations",
+                "List all relations of the synsets of a word, or of one synset.",
+            ),
+            "hypernyms": ("lexicon_queries.hypernyms", "Print what is above the synsets of a word, level by level."),
+            "hyponyms": ("lexicon_queries.hyponyms", "Print what is below the synsets of a word, level by level."),
+            "similar": (
+                "lexicon_queries.similar",
+                "Print the similarity of two words or synsets by every measure, and their lexical relation.",
+            ),
+            "lemmas": (
+                "lexicon_queries.lemmas",
+                "Print the lemmas (base forms) of word forms that the lexicon has, by exceptions and rules (morphy).",
+            ),
+            "disambiguate": (
+                "lexicon_senses.disambiguate",
+                "Word-sense disambiguation: the best sense of each word of a text, by glosses (Lesk) or vectors.",
+            ),
+            "evaluate": (
+                "lexicon_senses.evaluate",
+                "Score word-sense disambiguation on words with known senses, beside its baselines.",
+            ),
+            "info": ("lexicon_queries.info", "Describe the lexicon: where it is, and the number of its synsets."),
+        }
+    },
+)
 vectors = lazy_group(
     "Word vectors: neighbours, analogies, evaluation, maps, search, alignment.",
     {
@@ -140,6 +175,10 @@ vectors = lazy_group(
                 "Evaluate vectors on word similarity, analogies, categorisation and words in context.",
             ),
             "senses": ("vectors_evaluate.senses", "Word sense induction: cluster the contexts of words in a text."),
+            "pseudo-words": (
+                "vectors_senses.pseudo_words",
+                "Score word sense induction on pseudo-words: pairs of words merged into one.",
+            ),
             "search": (
                 "vectors_search.search",
                 "Search documents by BM25, tf-idf and vectors; evaluate against relevance judgements.",
@@ -192,15 +231,19 @@ SECTIONS = {
     "Language-model tools": {
         "lm": ("main.lm", "Use a language model: rank, correct, authorship, surprisal, few-shot, prompts."),
     },
-    "Word vectors": {
+    "Words": {
         "vectors": ("main.vectors", "Word vectors: neighbours, analogies, evaluation, maps, search, alignment."),
+        "lexicon": (
+            "main.lexicon",
+            "Ask a lexical database (WordNet): synsets, hypernyms, similarity, lemmas; word-sense disambiguation.",
+        ),
     },
 }
 
 
 _GROUPS = {
     name: [command for section in group.info.cls.sections.values() for command in section]
-    for name, group in (("lm", lm), ("vectors", vectors), ("corpus", corpus))
+    for name, group in (("lm", lm), ("vectors", vectors), ("corpus", corpus), ("lexicon", lexicon))
 }
 
 

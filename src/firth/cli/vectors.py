@@ -67,11 +67,11 @@ def neighbours(
     as_json: JSON = False,
 ) -> None:
     """List the nearest neighbours of words."""
-    from firth.embeddings.wordnet import open_wordnet
+    from firth.cli.lexicon_queries import open_named
 
     if approximate and restrict_vocab:
         raise FirthError("--approximate searches all words", do="leave out --restrict-vocab or --approximate")
-    net = open_wordnet(lexicon) if wordnet or lexicon else None
+    net = open_named(lexicon) if wordnet or lexicon else None
     store = load_vectors(vectors, kind)
     index = store.approximate_index() if approximate else None
     for number, word in enumerate(read_words(words)):

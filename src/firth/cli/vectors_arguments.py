@@ -15,7 +15,9 @@ WORDS = Annotated[list[str], typer.Argument(metavar="WORD", help="Words, or - to
 KIND = Annotated[choice(KINDS) | None, typer.Option(help="Which vectors; by default as stored.")]
 METHOD = Annotated[Method, typer.Option(help="Analogy method: 3CosAdd or 3CosMul.")]
 RESTRICT_VOCAB = Annotated[int, typer.Option(min=0, help="Only the first n words of the vocabulary; 0: all.")]
-LEXICON = Annotated[str, typer.Option(help="Which WordNet: nltk, or a lexicon of wn such as oewn:2024.")]
+LEXICON = Annotated[
+    str, typer.Option(help="Which WordNet: a folder with data.noun, a file in WN-LMF, nltk, or a lexicon of wn.")
+]
 
 
 def load_vectors(path: Path, kind: str | None = None) -> WordVectors:

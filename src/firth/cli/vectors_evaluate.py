@@ -55,12 +55,13 @@ def evaluate(
     """Evaluate vectors on word similarity, analogies, categorisation and words in context."""
     from dataclasses import replace
 
+    from firth.cli.lexicon_queries import open_named
     from firth.embeddings.evaluation import evaluate_similarity
     from firth.embeddings.senses import WordSenses
-    from firth.embeddings.wordnet import open_wordnet, wordnet_pairs
+    from firth.embeddings.wordnet import wordnet_pairs
 
     options = EvaluationOptions(case=case, oov=oov, method=method, restrict_vocab=restrict_vocab, seed=seed)
-    net = open_wordnet(lexicon) if wordnet or lexicon else None
+    net = open_named(lexicon) if wordnet or lexicon else None
     paths = _find_sets(sets or [], data, bool(net or classify))
     sense_vectors, tables, pairs = WordSenses.load(senses) if senses else None, {}, []
     for path in [vectors, *(others or [])]:
@@ -187,7 +188,7 @@ def senses(
     store, queries = load_vectors(vectors), list(read_words(words))
     require_writable(out)
     options = InductionOptions(window=window, max_senses=max_senses, seed=seed)
-    induced = induce_senses(store, _read_sentences(text, encoding), queries, options)
+    induced = induce_senses(store, read_sentences(text, encoding), queries, options)
     superposition = measure_superposition(store, induced)
     if out:
         induced.save(out)
@@ -207,7 +208,7 @@ def _sense_neighbours(
     return senses
 
 
-def _read_sentences(text: str, encoding: str) -> Iterator[list[str]]:
+def read_sentences(text: str, encoding: str) -> Iterator[list[str]]:
     from firth.config import core, schema
     from firth.datasets.sources import open_source
     from firth.datasets.token_cache import default_cache

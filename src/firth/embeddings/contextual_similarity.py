@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from firth.datasets import numbered_lines
+from firth.datasets.readers.word_senses import WordsInContext
 from firth.datasets.records import Pair
 from firth.embeddings.lookup import EvaluationOptions, Result, VocabularyLookup, l2_normalise
 from firth.embeddings.senses import ContextVectors, WordSenses
@@ -45,7 +45,7 @@ def parse_context(word: str, context: str, where: object = "") -> WordInContext:
 
 
 def read_wic(path: str | Path, gold: str | Path | None = None) -> Iterator[Pair]:
-    """The pairs of WiC: word, part of speech, positions (0-3), two sentences; labels T and F line by line in `gold`.
+    """The pairs of WiC with their contexts, in which the word is marked; labels T and F line by line in `gold`.
 
     Without `gold`, the labels are in the file beside it that is named gold instead of data.
     """
@@ -53,29 +53,19 @@ def read_wic(path: str | Path, gold: str | Path | None = None) -> Iterator[Pair]
     gold = Path(gold) if gold else path.with_name(path.name.replace(".data.", ".gold."))
     if gold == path or not gold.exists():
         raise FirthError("no file with the labels", where=path, do="put NAME.gold.txt beside NAME.data.txt")
-    labels = [(number, line.strip()) for number, line in numbered_lines.lines(gold)]
-    rows = list(numbered_lines.lines(path))
-    if len(labels) != len(rows):
-        raise FirthError(f"{len(labels)} labels for {len(rows)} pairs", where=gold, do="give one label per line")
-    for (number, line), (label_number, label) in zip(rows, labels, strict=True):
-        if label not in ("T", "F"):
-            raise FirthError(f"label {label!r}", where=numbered_lines.at(gold, label_number), do="write T or F")
-        yield _parse_wic(line, label, number, numbered_lines.at(path, number))
+    return map(mark_words, WordsInContext().read((path, gold)))
 
 
-def _parse_wic(line: str, label: str, number: int, where: str) -> Pair:
-    cells = line.split("\t")
-    positions = re.fullmatch(r"(\d+)-(\d+)", cells[2]) if len(cells) == 5 else None
-    if positions is None:
-        raise FirthError("not a pair of WiC", where=where, do="write word, part of speech, 0-3 and two sentences")
+def mark_words(pair: Pair) -> Pair:
+    """A pair of sentences of WiC as a pair of words, each marked in its context."""
+    fields = dict(pair.fields)
+    positions = map(int, fields["positions"].split("-"))
     marked = []
-    for text, position in zip(cells[3:], map(int, positions.groups()), strict=True):
+    for text, position in zip((pair.left, pair.right), positions, strict=True):
         words = text.split(" ")
-        if position >= len(words):
-            raise FirthError(f"position {position} in a sentence of {len(words)} words", where=where, do="count from 0")
         marked.append(" ".join([*words[:position], f"<b>{words[position]}</b>", *words[position + 1 :]]))
-    fields = (("left_pos", cells[1]), ("left_context", marked[0]), ("right_context", marked[1]))
-    return Pair(cells[0], cells[0], label, None, number, fields)
+    contexts = (("left_pos", fields["pos"]), ("left_context", marked[0]), ("right_context", marked[1]))
+    return Pair(fields["word"], fields["word"], pair.label, None, pair.line, contexts)
 
 
 class _ContextualSimilarity:

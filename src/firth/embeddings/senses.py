@@ -241,6 +241,17 @@ def induce_senses(
     return WordSenses(tuple(induced), first, senses, np.concatenate(priors), counts, transform, options)
 
 
+def sample_contexts(
+    context_vectors: ContextVectors, sentences: Iterable[Sequence[str]], words: Sequence[str], options: InductionOptions
+) -> dict[str, np.ndarray]:
+    """The context vectors of each word (contexts, width), at most `max_contexts`, in the space of the word vectors."""
+    sampler = _ContextSampler(context_vectors, words, options)
+    for number, ids in enumerate(context_vectors.blocks(sentences)):
+        sampler.add(ids, number)
+    transform = sampler.transform()
+    return {word: sampler.contexts(at) @ transform for word, at in zip(words, sampler.target_ids, strict=True)}
+
+
 def cluster_contexts(contexts: np.ndarray, options: InductionOptions) -> tuple[np.ndarray, np.ndarray]:
     """The mean of each cluster of contexts and its fraction, the largest first; their weighted sum is the overall
     mean."""

@@ -16,6 +16,7 @@ from firth.datasets.readers.values import check_column_count, parse_int, quote, 
 from firth.datasets.records import Pair, WordSense
 from firth.errors import FirthError
 
+LABELS = ("T", "F")
 KEYS = ("words", "position", "word", "sense", "definition")
 
 
@@ -84,7 +85,14 @@ def _labelled(row: tuple[int, str] | None, label: tuple[int, str] | None, path: 
     if row is None or label is None:
         short, (line, _) = (path, label) if row is None else (gold, row)
         raise FirthError(f"it ends before line {line} of the other file", where=short, do="give each line its label")
-    return _pair(row[0], f"{row[1]}\t{label[1]}", path)
+    text = label[1].strip()
+    if text not in LABELS:
+        raise _label_error(text, numbered_lines.at(gold, label[0]))
+    return _pair(row[0], f"{row[1]}\t{text}", path)
+
+
+def _label_error(text: str, where: str) -> FirthError:
+    return FirthError(f"label {quote(text)}", where=where, do="write T (the same sense) or F")
 
 
 def _pair(line: int, text: str, path: str | Path) -> Pair:
@@ -98,7 +106,7 @@ def _pair(line: int, text: str, path: str | Path) -> Pair:
     if len(numbers) != 2 or any(n is None or not 0 <= n < size for n, size in zip(numbers, sizes, strict=True)):
         what = f"{quote(positions)} are no positions in sentences of {sizes[0]} and {sizes[1]} words"
         raise FirthError(what, where=where, do="write them as 2-3, counted from 0")
-    if label and label[0] not in ("T", "F"):
-        raise FirthError(f"label {quote(label[0])}", where=where, do="write T (the same sense) or F")
+    if label and label[0] not in LABELS:
+        raise _label_error(label[0], where)
     fields = (("word", word), ("pos", pos), ("positions", positions))
     return Pair(left, right, label[0] if label else None, None, line, fields)
