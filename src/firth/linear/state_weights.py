@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
+from itertools import pairwise
 
 import numpy as np
 from scipy.sparse import csr_array
@@ -50,7 +51,9 @@ class TagPattern:
 class StateScores:
     """Scores of tags by the features of words, and the gradient of the weights, by several threads."""
 
-    def __init__(self, design: DesignMatrix, pattern: TagPattern, count: int, pool: ThreadPoolExecutor, parts: int) -> None:
+    def __init__(
+        self, design: DesignMatrix, pattern: TagPattern, count: int, pool: ThreadPoolExecutor, parts: int
+    ) -> None:
         self.pattern, self.count, self._pool = pattern, count, pool
         self._rows, self._columns = design.by_rows, design.by_columns
         self._row_parts = balanced(design.by_rows.matrix.indptr, parts)
@@ -70,8 +73,10 @@ class StateScores:
         self._run(add_gradient, self._column_parts, (*self._columns.arrays, *pattern), out)
         return out
 
-    def _run(self, function: Callable[..., None], borders: list[int], arguments: tuple[np.ndarray, ...], out: np.ndarray) -> None:
-        ranges = zip(borders[:-1], borders[1:], strict=True)
+    def _run(
+        self, function: Callable[..., None], borders: list[int], arguments: tuple[np.ndarray, ...], out: np.ndarray
+    ) -> None:
+        ranges = pairwise(borders)
         list(self._pool.map(lambda part: function(*arguments, np.uint64(part[0]), np.uint64(part[1]), out), ranges))
 
 

@@ -16,14 +16,15 @@ import numpy as np
 from scipy.sparse import csr_array
 
 from firth.embeddings.word_table import WordTable
-from firth.linear.word_attributes import attributes
+from firth.linear.word_attributes import attributes, split_given
 
 Template = tuple[tuple[str, int], ...]  # attributes and distances
 EDGE = 1  # the number of the value beyond the ends of a sentence; of no value or an unknown one: 0
 
 
-def templates(window: int, affixes: int) -> tuple[Template, ...]:
-    """Forms and casing of the words around, affixes and shapes of the nearest, pairs of neighbours."""
+def templates(window: int, affixes: int, given: int = 0) -> tuple[Template, ...]:
+    """Forms and casing of the words around, affixes and shapes of the nearest, pairs of neighbours; given tags of the
+    words around, by themselves and as bigrams and trigrams (as in Sha and Pereira 2003)."""
     around = range(-window, window + 1)
     near = [distance for distance in (-1, 0, 1) if abs(distance) <= window]
     sizes = range(1, affixes + 1)
@@ -36,7 +37,13 @@ def templates(window: int, affixes: int) -> tuple[Template, ...]:
     pairs = [(name, distance, distance + 1) for name in ("lower", "short-shape", "suffix-3") for distance in near[:-1]]
     known = {name for name, _ in single}
     double = [((name, left), (name, right)) for name, left, right in pairs if name in known]
-    return (*(((name, distance),) for name, distance in single), *double)
+    runs = [
+        tuple((f"given-{number}", distance) for distance in range(first, first + size))
+        for number in range(1, given + 1)
+        for size in (1, 2, 3)
+        for first in range(-window, window + 2 - size)
+    ]
+    return (*(((name, distance),) for name, distance in single), *double, *runs)
 
 
 @dataclass(frozen=True, eq=False)
@@ -47,20 +54,23 @@ class TagFeatures:
     values: Mapping[str, WordTable]  # of each attribute those of the training words
     keys: tuple[np.ndarray, ...]  # int64, of each template: the combinations that are features, ascending
     affixes: int
+    given: int  # tags that are given with each word
 
     @classmethod
-    def fit(cls, sentences: Sequence[Sequence[str]], window: int, affixes: int, least: int) -> TagFeatures:
+    def fit(
+        cls, sentences: Sequence[Sequence[str]], window: int, affixes: int, least: int, given: int = 0
+    ) -> TagFeatures:
         """The combinations that occur at least so often in the training sentences."""
-        functions, wanted = attributes(affixes), templates(window, affixes)
+        functions, wanted = attributes(affixes, given), templates(window, affixes, given)
         words = list(dict.fromkeys(chain.from_iterable(sentences)))
         names = dict.fromkeys(name for template in wanted for name, _ in template)
         values = {name: WordTable.of(dict.fromkeys(filter(None, map(functions[name], words)))) for name in names}
-        empty = cls(wanted, values, (), affixes)
+        empty = cls(wanted, values, (), affixes, given)
         keys = []
         for column in empty._columns(sentences):
             different, counts = np.unique(column[column >= 0], return_counts=True)
             keys.append(different[counts >= least])
-        return cls(wanted, values, tuple(keys), affixes)
+        return cls(wanted, values, tuple(keys), affixes, given)
 
     @property
     def size(self) -> int:
@@ -69,7 +79,7 @@ class TagFeatures:
 
     def knows(self, word: str) -> bool:
         """Whether the word occurs in the training sentences."""
-        return self.values["word"].find(word) >= 0
+        return self.values["word"].find(split_given(word, self.given)[0]) >= 0
 
     def transform(self, sentences: Sequence[Sequence[str]]) -> csr_array:
         """The features of all words (words, features), float32."""
@@ -114,7 +124,7 @@ class TagFeatures:
 
     @cached_property
     def _functions(self) -> Mapping[str, Any]:
-        return attributes(self.affixes)
+        return attributes(self.affixes, self.given)
 
     @cached_property
     def _numbers(self) -> Mapping[str, Mapping[str, int]]:
@@ -128,14 +138,14 @@ class TagFeatures:
         return {**values, "keys": np.concatenate(self.keys), "key_counts": np.array(list(map(len, self.keys)))}
 
     @classmethod
-    def from_arrays(cls, arrays: Mapping[str, np.ndarray], window: int, affixes: int) -> TagFeatures:
+    def from_arrays(cls, arrays: Mapping[str, np.ndarray], window: int, affixes: int, given: int = 0) -> TagFeatures:
         """The inverse of `arrays`. ValueError or KeyError if they do not fit."""
-        wanted, counts = templates(window, affixes), arrays["key_counts"]
+        wanted, counts = templates(window, affixes, given), arrays["key_counts"]
         names = dict.fromkeys(name for template in wanted for name, _ in template)
         values = {name: WordTable(arrays[f"values.{name}"].tobytes()) for name in names}
         if len(counts) != len(wanted) or (counts < 0).any() or counts.sum() != len(arrays["keys"]):
             raise ValueError
-        return cls(wanted, values, tuple(np.split(arrays["keys"], np.cumsum(counts)[:-1])), affixes)
+        return cls(wanted, values, tuple(np.split(arrays["keys"], np.cumsum(counts)[:-1])), affixes, given)
 
 
 def _shifted(values: np.ndarray, distance: int, place: np.ndarray, after: np.ndarray) -> np.ndarray:

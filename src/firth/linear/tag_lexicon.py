@@ -40,7 +40,9 @@ class TagLexicon:
     ) -> TagLexicon:
         """The lexicon of tagged sentences, tags being numbers below `count`; suffixes are of words that occur at most
         `rare` times."""
-        pairs = Counter((w, t) for words, row in zip(sentences, tags, strict=True) for w, t in zip(words, row, strict=True))
+        pairs = Counter(
+            (w, t) for words, row in zip(sentences, tags, strict=True) for w, t in zip(words, row, strict=True)
+        )
         words, counts = _table(pairs, count)
         total = counts.sum(1)
         of_suffix: Counter[tuple[str, int]] = Counter()

@@ -34,7 +34,9 @@ def deleted_interpolation(counts: Sequence[np.ndarray]) -> np.ndarray:
     when one occurrence of it is left out."""
     shape, occurrences = counts[0].shape, counts[0]
     with np.errstate(divide="ignore", invalid="ignore"):
-        votes = [np.nan_to_num((each - 1) / (each.sum(-1, keepdims=True) - 1), posinf=0.0, neginf=0.0) for each in counts]
+        votes = [
+            np.nan_to_num((each - 1) / (each.sum(-1, keepdims=True) - 1), posinf=0.0, neginf=0.0) for each in counts
+        ]
     best = np.argmax([np.broadcast_to(each, shape) for each in votes], 0)
     weights = np.array([occurrences[best == length].sum() for length in range(len(counts))])
     return weights / weights.sum()

@@ -9,10 +9,10 @@ from __future__ import annotations
 
 import numpy as np
 
-from firth.jit import inline_kernel, kernel
+from firth.jit import kernel
 
 
-@inline_kernel
+@kernel
 def _possible(emissions, edge, count, tags):
     """For each place the number of its tags and which they are; before the sentence twice the edge, after it once."""
     time = len(emissions)
@@ -113,7 +113,7 @@ def marginals(emissions, transitions, out):
     return total
 
 
-@inline_kernel
+@kernel
 def _log_sum(terms, count):
     """log Σ exp over the first terms."""
     largest = -np.inf

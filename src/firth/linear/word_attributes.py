@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Mapping
 
+from firth.errors import FirthError
 from firth.tokenizers.casing import CASINGS, casing_class
 
 _RUNS = re.compile(r"(.)\1+")
@@ -43,8 +44,24 @@ def suffix(size: int) -> Callable[[str], str]:
     return lambda word: word[-size:] if len(word) >= size else ""
 
 
-def attributes(affixes: int) -> Mapping[str, Callable[[str], str]]:
-    """All attributes by name, with prefixes and suffixes of up to so many characters; an empty value is none."""
+SEPARATOR = "|"  # between a word and the tags that are given with it
+
+
+def split_given(word: str, given: int) -> list[str]:
+    """A word and the tags that are given with it, of so many layers; an error if they are missing."""
+    parts = word.rsplit(SEPARATOR, given) if given else [word]
+    if len(parts) != given + 1:
+        what = f"{word!r} is not a word with {given} given tag{'s' * (given > 1)}"
+        raise FirthError(what, do=f"write {SEPARATOR.join(['word', *['tag'] * given])}, as in training")
+    return parts
+
+
+def attributes(affixes: int, given: int = 0) -> Mapping[str, Callable[[str], str]]:
+    """All attributes by name, with prefixes and suffixes of up to so many characters, and of so many given tags; an
+    empty value is none."""
+    if given:
+        plain = {name: _of_part(0, given, function) for name, function in attributes(affixes).items()}
+        return plain | {f"given-{number}": _of_part(number, given, str) for number in range(1, given + 1)}
     return {
         "word": str,
         "lower": str.lower,
@@ -54,3 +71,7 @@ def attributes(affixes: int) -> Mapping[str, Callable[[str], str]]:
         **{f"prefix-{size}": prefix(size) for size in range(1, affixes + 1)},
         **{f"suffix-{size}": suffix(size) for size in range(1, affixes + 1)},
     }
+
+
+def _of_part(part: int, given: int, function: Callable[[str], str]) -> Callable[[str], str]:
+    return lambda word: function(split_given(word, given)[part])

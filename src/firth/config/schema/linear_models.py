@@ -148,7 +148,9 @@ class ConditionalRandomField:
     affixes: int = bounded(4, least=0, most=20)  # characters of the longest prefix and suffix
     min_count: int = bounded(1, least=1)  # rarer features are left out
     weights: Literal["seen", "all"] = "seen"  # weights of a feature for the tags that it was seen with, or for all
-    # penalty λ/2·‖w‖² of the loss summed over the sentences; of several values the one with the lowest validation loss
+    # layers of the data that are known beforehand, such as pos: their tags are features, and words are written word|pos
+    given: tuple[str, ...] = ()
+    # penalty λ/2·‖w‖² of the loss summed over the sentences; of several values the best on the validation sentences
     l2: tuple[float, ...] = field(default=(1.0,), metadata={"above": 0.0})
     tolerance: float = bounded(1e-5, above=0.0)  # largest partial derivative of the mean loss per word at the end
     max_iterations: int = bounded(500, least=1)  # of L-BFGS, for each penalty
