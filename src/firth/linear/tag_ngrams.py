@@ -31,14 +31,14 @@ def log_transitions(counts: np.ndarray) -> np.ndarray:
 
 def deleted_interpolation(counts: Sequence[np.ndarray]) -> np.ndarray:
     """The weights of n-grams of each length, the longest first: each n-gram votes for the length that predicts it best
-    when one occurrence of it is left out."""
+    when one occurrence of it is left out. Each length has one vote more, so that no tag that occurs is impossible."""
     shape, occurrences = counts[0].shape, counts[0]
     with np.errstate(divide="ignore", invalid="ignore"):
-        votes = [
+        gains = [
             np.nan_to_num((each - 1) / (each.sum(-1, keepdims=True) - 1), posinf=0.0, neginf=0.0) for each in counts
         ]
-    best = np.argmax([np.broadcast_to(each, shape) for each in votes], 0)
-    weights = np.array([occurrences[best == length].sum() for length in range(len(counts))])
+    best = np.argmax([np.broadcast_to(each, shape) for each in gains], 0)
+    weights = np.array([1.0 + occurrences[best == length].sum() for length in range(len(counts))])
     return weights / weights.sum()
 
 

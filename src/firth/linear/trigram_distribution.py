@@ -22,12 +22,23 @@ class TrigramDistribution(TagDistribution):
         self.emissions, self.tags = np.ascontiguousarray(emissions, np.float64), list(tags)
         self.transitions = np.ascontiguousarray(transitions, np.float64)
         self.marginals = np.zeros(self.emissions.shape)
-        if trigram_kernels.marginals(self.emissions, self.transitions, self.marginals) == FORBIDDEN:
+        self._normaliser = trigram_kernels.marginals(self.emissions, self.transitions, self.marginals)
+        if self._normaliser == FORBIDDEN:
             raise _impossible()
 
     def best_tags(self) -> list[str]:
         """The most probable tagging as a whole."""
         return [self.tags[tag] for tag in decode(self.emissions, self.transitions)]
+
+    def log_probability(self, tags: Sequence[str]) -> float:
+        """The log-probability of this tagging as a whole; −inf if it has a tag that is unknown or forbidden."""
+        column, edge = {tag: at for at, tag in enumerate(self.tags)}, len(self.tags)
+        if len(tags) != len(self.emissions) or not all(tag in column for tag in tags):
+            return FORBIDDEN
+        path = np.array([edge, edge, *(column[tag] for tag in tags), edge])
+        score = self.emissions[np.arange(len(tags)), path[2:-1]].sum()
+        score += self.transitions[path[:-2], path[1:-1], path[2:]].sum()
+        return min(0.0, float(score - self._normaliser))
 
     def best_spans(self) -> list[SpanProbability]:
         """The spans of the most probable tagging, each with its own probability."""
