@@ -15,4 +15,5 @@ FAMILIES = {
     schema.NgramModel: "firth.families.ngram",
     schema.AlignmentModel: "firth.families.alignment",
     schema.LinearClassifier: "firth.families.linear_classifier",
+    schema.LinearTagger: "firth.families.linear_tagger",
 }

@@ -34,6 +34,12 @@ class DesignMatrix:
         merged[self.group[known]] = values[known]
         return merged
 
+    def squares(self, row_weights: np.ndarray) -> np.ndarray:
+        """The weighted sum of squares of each merged column."""
+        matrix = self.by_columns.matrix
+        terms = matrix.data.astype(np.float64) ** 2 * row_weights[matrix.indices]
+        return np.add.reduceat(np.append(terms, 0.0), matrix.indptr[:-1]) if self.size else np.zeros(0)
+
     def expand(self, weights: np.ndarray) -> np.ndarray:
         """The weights of all columns (columns, …) from those of the merged ones; 0 for a column without an entry."""
         roots = self.roots.reshape(-1, *(1 for _ in weights.shape[1:]))

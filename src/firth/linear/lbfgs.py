@@ -6,7 +6,8 @@ steps, each one product of matrices.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections import deque
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
@@ -15,6 +16,7 @@ from scipy.linalg import solve_triangular
 
 Function = Callable[[np.ndarray], tuple[float, np.ndarray]]
 SUFFICIENT_DECREASE, CURVATURE = 1e-4, 0.9  # the constants of the Wolfe conditions
+PERIOD = 10  # iterations over which the decrease of the value is measured
 MAX_TRIALS = 20  # steps tried in a line search
 SMALL_CHANGE = 64 * np.finfo(np.float64).eps  # relative change of the value that ends the search
 
@@ -64,15 +66,17 @@ def minimise(
     tolerance: float = 1e-4,
     max_iterations: int = 1000,
     memory: int = 10,
+    delta: float = 0.0,
     measure: Callable[[np.ndarray], float] = largest,
     report: Callable[[int, float], None] = lambda iteration, value: None,
 ) -> Minimum:
-    """Search until the gradient's largest component (or another measure of it) is at most the tolerance."""
+    """Search until the gradient's largest component (or another measure of it) is at most the tolerance, or the value
+    falls by less than `delta` (relatively) in PERIOD iterations."""
     search, history = Search(function), History(len(start), memory)
     x = np.array(start, np.float64)
     value, gradient = search(x)
-    iteration, size = 0, measure(gradient)
-    while size > tolerance and iteration < max_iterations:
+    iteration, size, values = 0, measure(gradient), deque([value], PERIOD + 1)
+    while size > tolerance and iteration < max_iterations and not _has_settled(values, delta):
         direction = history.direction(gradient)
         slope = float(direction @ gradient)
         if slope >= 0:  # rounding: the stored steps no longer describe the function
@@ -88,10 +92,27 @@ def minimise(
         small = value - point.value <= SMALL_CHANGE * max(abs(value), abs(point.value), 1.0)
         value, gradient = point.value, point.gradient
         size = measure(gradient)
+        values.append(value)
         report(iteration, value)
         if small:
             break
     return Minimum(x, value, size, iteration, search.evaluations, size <= tolerance or iteration < max_iterations)
+
+
+def _has_settled(values: Sequence[float], delta: float) -> bool:
+    """Whether the value has fallen by so little over the whole period."""
+    return len(values) > PERIOD and values[0] - values[-1] < delta * abs(values[-1])
+
+
+def preconditioned(function: Function, scale: np.ndarray) -> Function:
+    """The function of x / scale, whose minimum is found in fewer steps if the scale is about the inverse square root
+    of the second derivatives; `scale` times the argument is x."""
+
+    def scaled(u: np.ndarray) -> tuple[float, np.ndarray]:
+        value, gradient = function(scale * u)
+        return value, gradient * scale
+
+    return scaled
 
 
 class History:

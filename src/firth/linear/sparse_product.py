@@ -22,8 +22,8 @@ class SparseProduct:
     def __init__(self, matrix: csr_array, threads: int = 1) -> None:
         self.matrix, self.shape = matrix, matrix.shape
         columns = matrix.indices.view(f"u{matrix.indices.dtype.itemsize}")
-        self._arrays = (matrix.indptr.astype(np.uint64), columns, matrix.data)
-        self._borders = _balanced(matrix.indptr, threads)
+        self.arrays = (matrix.indptr.astype(np.uint64), columns, matrix.data)
+        self._borders = balanced(matrix.indptr, threads)
         self._pool = ThreadPoolExecutor(threads) if threads > 1 else None
 
     def __call__(self, dense: np.ndarray) -> np.ndarray:
@@ -31,7 +31,7 @@ class SparseProduct:
         out = np.empty((self.shape[0], *dense.shape[1:]))
         multiply: Callable[..., None] = times_vector if dense.ndim == 1 else times_matrix
         parts = zip(self._borders[:-1], self._borders[1:], strict=True)
-        work = [(*self._arrays, dense, np.uint64(first), np.uint64(last), out) for first, last in parts]
+        work = [(*self.arrays, dense, np.uint64(first), np.uint64(last), out) for first, last in parts]
         if self._pool is None:
             multiply(*work[0])
         else:
@@ -39,7 +39,7 @@ class SparseProduct:
         return out
 
 
-def _balanced(starts: np.ndarray, parts: int) -> list[int]:
+def balanced(starts: np.ndarray, parts: int) -> list[int]:
     """The rows where each of so many parts begins, and where the last ends: about equal numbers of entries."""
     entries = np.linspace(0, starts[-1], parts + 1)[1:-1]
     return [0, *np.searchsorted(starts, entries).tolist(), len(starts) - 1]

@@ -105,15 +105,20 @@ class BaseTagger(TrainedModel, ABC):
     ) -> list[TagDistribution]:
         """The distribution over taggings of each sentence."""
         layer = self._known(layer or self.layer)
-        tags, scores = self.labels[layer], self.chain(layer)
-        scores = scores if constraints is None else scores + constraints.chain(tags)
-        result = []
+        tags, result = self.labels[layer], []
+        forbidden = None if constraints is None else constraints.chain(tags)
         for words, emissions in zip(sentences, self.emissions(sentences), strict=True):
             allowed = emissions[layer]
             if constraints is not None:
                 allowed = restrict(allowed, constraints.allowed(words, tags))
-            result.append(TagDistribution(allowed, scores, tags))
+            result.append(self.distribution(allowed, layer, forbidden))
         return result
+
+    def distribution(self, emissions: np.ndarray, layer: str, forbidden: LinearChain | None) -> TagDistribution:
+        """The distribution over taggings of one sentence, from the scores of its tags; `forbidden` is −inf for each
+        transition that never happens, else 0."""
+        chain = self.chain(layer)
+        return TagDistribution(emissions, chain if forbidden is None else chain + forbidden, self.labels[layer])
 
     def _each(self, sentences: Any, layer: str, constraints: TagConstraints | None, find: Any) -> Any:
         if is_sentence(sentences):
@@ -149,11 +154,15 @@ class BaseTagger(TrainedModel, ABC):
         if isinstance(text, labelled_dataset.Split):
             return text
         if text is None:
-            return run_examples(self, split, _read_splits)
+            return run_examples(self, split, self.read_splits)
         text = given_text(text)
         layers = tuple(self.labels)
         examples = tagged_sentences.read_named(text, self.config.data, layers) if isinstance(text, str) else text
         return labelled_dataset.make_split("given", checked_examples(examples, TaggedSentence))
+
+    def read_splits(self, config: Any, seed: int) -> dict[str, labelled_dataset.Split]:
+        """The splits of the run's own sentences."""
+        return tagged_sentences.read(config, seed).splits
 
     def tags_of(self, split: labelled_dataset.Split) -> dict[str, list[list[str]]]:
         """The most probable tags of each sentence, by layer."""
@@ -194,7 +203,7 @@ class BaseTagger(TrainedModel, ABC):
     def _training_words(self) -> set[str] | None:
         """The words of the run's training sentences; None if they are not there any more."""
         try:
-            train = run_examples(self, "train", _read_splits)
+            train = run_examples(self, "train", self.read_splits)
         except FirthError:
             return None
         return {word for sentence in train.examples for word in sentence.words}
@@ -206,7 +215,7 @@ class BaseTagger(TrainedModel, ABC):
 
     @cached_property
     def _validation(self) -> labelled_dataset.Split:
-        return run_examples(self, "valid", _read_splits)
+        return run_examples(self, "valid", self.read_splits)
 
     def _signed(self, score: Score, split: labelled_dataset.Split) -> str:
         return signature({**self.signature_fields(), **parse_signature(score.signature), **split.signed_fields})
@@ -221,7 +230,7 @@ class BaseTagger(TrainedModel, ABC):
 
     def samples(self, seed: int) -> list[str]:
         """Held-out sentences with their right tags where the predicted ones differ."""
-        split = run_examples(self, "test" if "test" in self.run.record.data["splits"] else "valid", _read_splits)
+        split = run_examples(self, "test" if "test" in self.run.record.data["splits"] else "valid", self.read_splits)
         shown = split.examples[:REPORT_SENTENCES]
         best = [result.best_tags() for result in self.distributions([each.words for each in shown])]
         return [_marked(sentence, tags) for sentence, tags in zip(shown, best, strict=True)]
@@ -302,10 +311,6 @@ def _spans(words: Sentence, result: TagDistribution, threshold: float) -> list[S
 
 def _f1_first(scores: Mapping[str, float | None]) -> list[tuple[str, float | None]]:
     return [(name, scores[name]) for name in ("f1", "precision", "recall")]
-
-
-def _read_splits(config: Any, seed: int) -> dict[str, labelled_dataset.Split]:
-    return tagged_sentences.read(config, seed).splits
 
 
 def _marked(sentence: TaggedSentence, tags: Sequence[str]) -> str:

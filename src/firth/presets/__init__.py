@@ -16,6 +16,7 @@ from firth.errors import FirthError, unknown
 from firth.presets import (
     alignment,
     bag_of_ngrams,
+    counted_tags,
     denoising,
     embeddings,
     fasttext,
@@ -240,7 +241,7 @@ PRESETS: dict[str, Preset] = {
         "majority class: always the most frequent label, the baseline of every classifier",
         bag_of_ngrams.MAJORITY_CLASS,
         LABELLED,
-        "the baseline of the field",
+        "none: a baseline",
     ),
     "naive-bayes": Preset(
         "multinomial naive Bayes on words, computed at once; also Bernoulli and complement",
@@ -339,6 +340,24 @@ PRESETS: dict[str, Preset] = {
         text_classifiers.REGRESSOR_SIZES,
         "texts or text pairs with scores",
         "Graves and Schmidhuber 2005",
+    ),
+    "most-frequent-tag": Preset(
+        "most frequent tag of each word, of unknown words by their suffix: the baseline of every tagger",
+        counted_tags.MOST_FREQUENT_TAG,
+        TAGGED,
+        "none: a baseline",
+    ),
+    "hmm-tagger": Preset(
+        "hidden Markov model of tags: trigrams, with suffixes for unknown words (TnT)",
+        counted_tags.HMM,
+        TAGGED,
+        "Brants 2000",
+    ),
+    "crf-tagger": Preset(
+        "linear-chain conditional random field on features of words, by L-BFGS",
+        counted_tags.CRF,
+        TAGGED,
+        "Lafferty et al. 2001; Sha and Pereira 2003",
     ),
     "ner": Preset(
         "named-entity tagger: words, character CNN and casing, bidirectional LSTM, conditional random field",

@@ -72,10 +72,14 @@ from firth.config.schema.heads import (
 from firth.config.schema.inputs import Input, Inputs, PatchInput
 from firth.config.schema.linear_models import (
     NBSVM,
+    ConditionalRandomField,
     HashedNgramFeatures,
+    HiddenMarkovModel,
     LinearClassifier,
+    LinearTagger,
     LogisticRegression,
     MajorityClass,
+    MostFrequentTag,
     NaiveBayes,
     NgramFeatures,
     RidgeRegression,
@@ -132,4 +136,4 @@ from firth.config.schema.word_inputs import (
 )
 
 # the union of all families' configurations, told apart by `kind`
-System = Neural | WordEmbeddings | FastTextClassifier | NgramModel | AlignmentModel | LinearClassifier
+System = Neural | WordEmbeddings | FastTextClassifier | NgramModel | AlignmentModel | LinearClassifier | LinearTagger

@@ -1,4 +1,5 @@
-"""Linear models of labelled texts: naive Bayes, logistic regression, NBSVM, ridge regression, over n-gram features."""
+"""Linear models of labelled texts (naive Bayes, logistic regression, NBSVM, ridge regression) and taggers of words
+(most frequent tag, hidden Markov model, conditional random field)."""
 
 from __future__ import annotations
 
@@ -6,7 +7,7 @@ from dataclasses import dataclass, field
 from typing import ClassVar, Literal
 
 from firth.config.core import bounded
-from firth.config.schema.data import TaskExamples, Tokenizer
+from firth.config.schema.data import TaggedWords, TaskExamples, Tokenizer
 
 
 @dataclass(frozen=True)
@@ -110,4 +111,59 @@ class LinearClassifier:
     calibration: Literal["none", "temperature"] = "temperature"
     # after penalty and temperature are chosen: train again, on the training and the validation examples together
     refit: bool = False
+    seed: int = bounded(1, least=0, most=2**63 - 1)
+
+
+@dataclass(frozen=True)
+class TagLexicon:
+    """The tags of a word: those it had in training; of unknown words, those of words that end alike."""
+
+    suffix_length: int = bounded(10, least=0, most=50)  # characters of the longest suffix
+    rare_count: int = bounded(10, least=1)  # suffixes are those of words that occur at most so often
+    # how often each word is thought to have been seen with the tags of its suffix; 0: a known word keeps to its tags
+    smoothing: float = bounded(0.1, least=0.0)
+
+
+@dataclass(frozen=True)
+class MostFrequentTag(TagLexicon):
+    """The most frequent tag of each word: the baseline of every tagger."""
+
+    kind: ClassVar[str] = "most-frequent-tag"
+
+
+@dataclass(frozen=True)
+class HiddenMarkovModel(TagLexicon):
+    """A hidden Markov model of tags and words, interpolated and with suffixes as in TnT (Brants 2000)."""
+
+    kind: ClassVar[str] = "hmm"
+    order: int = bounded(2, least=1, most=2)  # tags before that a tag depends on; 1: bigrams, 2: trigrams
+
+
+@dataclass(frozen=True)
+class ConditionalRandomField:
+    """A linear-chain conditional random field on features of words, by L-BFGS (Lafferty et al. 2001)."""
+
+    kind: ClassVar[str] = "crf"
+    window: int = bounded(2, least=0, most=10)  # words on each side that are features
+    affixes: int = bounded(4, least=0, most=20)  # characters of the longest prefix and suffix
+    min_count: int = bounded(1, least=1)  # rarer features are left out
+    weights: Literal["seen", "all"] = "seen"  # weights of a feature for the tags that it was seen with, or for all
+    # layers of the data that are known beforehand, such as pos: their tags are features, and words are written word|pos
+    given: tuple[str, ...] = ()
+    # penalty λ/2·‖w‖² of the loss summed over the sentences; of several values the best on the validation sentences
+    l2: tuple[float, ...] = field(default=(1.0,), metadata={"above": 0.0})
+    tolerance: float = bounded(1e-5, above=0.0)  # largest partial derivative of the mean loss per word at the end
+    max_iterations: int = bounded(500, least=1)  # of L-BFGS, for each penalty
+    delta: float = bounded(3e-4, least=0.0)  # relative change of the loss in ten iterations that ends the search too
+    memory: int = bounded(6, least=1, most=100)  # steps that L-BFGS keeps
+    threads: int = bounded(0, least=0, most=1024)  # 0: all cores; the result does not depend on it
+
+
+@dataclass(frozen=True)
+class LinearTagger:
+    """A tagger without a network."""
+
+    kind: ClassVar[str] = "linear-tagger"
+    data: TaggedWords = field(default_factory=TaggedWords)
+    method: MostFrequentTag | HiddenMarkovModel | ConditionalRandomField = field(default_factory=HiddenMarkovModel)
     seed: int = bounded(1, least=0, most=2**63 - 1)
