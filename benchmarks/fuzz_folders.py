@@ -109,7 +109,8 @@ def ladders(folder: Path) -> Target:
     import firth
     from firth.config import from_dict
     from firth.ladder.settings import Settings
-    from firth.runs.ladder_folder import LadderFolder, rung_folder
+    from firth.runs.base_ladder import rung_folder
+    from firth.runs.ladder_folder import LadderFolder
     from firth.runs.summary import summary
 
     good = folder / "ladders"

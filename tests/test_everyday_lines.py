@@ -10,7 +10,8 @@ import pytest
 
 import firth
 from firth.datasets.records import Labelled
-from firth.runs.ladder_folder import Advice, ConfidenceInterval, Ladder, Row
+from firth.runs.base_ladder import Advice, ConfidenceInterval
+from firth.runs.ladder_folder import Ladder, Row
 
 STORIES = [f"The {animal} {verb} in the {place} ." for animal in ("cat", "dog", "king", "queen", "horse")
            for verb in ("sleeps", "eats", "runs", "sings") for place in ("house", "garden", "castle")] * 5  # fmt: skip
@@ -232,7 +233,7 @@ def test_a_ladder_is_a_table():
     interval = ConfidenceInterval(2.0, 1.9, 2.1)
     row = Row("5-gram", "ngram-lm", 1000, 1.5, 2e3, 300, 12.3, *[interval] * 4, "a sample")
     advice = Advice("5-gram", ("Take <it>.",), "firth train ngram-lm")
-    ladder = Ladder(Path("runs/<ladder>"), {}, "bits per byte", (row,), advice, {}, (), ())
+    ladder = Ladder(Path("runs/<ladder>"), {}, "bits per byte", (row,), advice, (), ())
     assert ladder.table[0]["bits_per_byte"] == 2.0 and ladder.table[0]["recommended"]
     assert "5-gram" in repr(ladder) and "Take <it>." in repr(ladder)
     assert "Take &lt;it&gt;." in ladder._repr_html_() and "<ladder>" not in ladder._repr_html_()

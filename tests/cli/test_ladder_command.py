@@ -109,10 +109,11 @@ def test_the_table_fits_the_terminal(width):
     from ladder_samples import row
 
     from firth.cli.ladder import _aligned, _cells
-    from firth.runs.ladder_folder import Advice, Ladder
+    from firth.runs.base_ladder import Advice
+    from firth.runs.ladder_folder import Ladder
 
     rows = tuple(row(name) for name in ("5-gram", "lstm-lm", "transformer-lm"))
-    ladder = Ladder(None, {}, "bits per byte", rows, Advice("lstm-lm", (), ""), {}, (), ())
+    ladder = Ladder(None, {}, "bits per byte", rows, Advice("lstm-lm", (), ""), (), ())
     head, *lines = _aligned([_cells(each, ladder) for each in rows], width)
     assert all(len(line) <= width for line in (head, *lines))
     assert "bits per byte" in head and all("2.000 ± 0.100" in line for line in lines)

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from math import log
 
-from firth.runs.ladder_folder import ConfidenceInterval, Point, Result, Row, UnitScores, WorstPassage
+from firth.runs.base_ladder import ConfidenceInterval
+from firth.runs.ladder_folder import Point, Result, Row, UnitScores, WorstPassage
 
 
 def units(bits, sizes=(10.0,) * 40):

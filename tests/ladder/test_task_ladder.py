@@ -21,7 +21,7 @@ from firth.ladder.task_settings import parse_task_settings
 from firth.metrics import tagging
 from firth.metrics.ladder_metric import ACCURACY, BITS_PER_BYTE, MEAN_SQUARED_ERROR
 from firth.report.task_ladder_page import task_ladder_page
-from firth.runs.ladder_folder import ConfidenceInterval
+from firth.runs.base_ladder import ConfidenceInterval
 from firth.runs.progress import Budget
 from firth.runs.run_folder import Run
 from firth.runs.task_ladder import TaskRow

@@ -14,7 +14,8 @@ from firth.report.drawing import Circle, Text, to_svg
 from firth.report.label_layout import text_width
 from firth.report.ladder_figures import cost_quality_plot, learning_curves, rung_styles
 from firth.report.ladder_page import ladder_page
-from firth.runs.ladder_folder import Advice, ConfidenceInterval, Ladder, Point, Result, Row, UnitScores, WorstPassage
+from firth.runs.base_ladder import Advice, ConfidenceInterval
+from firth.runs.ladder_folder import Ladder, Point, Result, Row, UnitScores, WorstPassage
 from page_checks import check_page
 
 SVG = "{http://www.w3.org/2000/svg}"
@@ -39,7 +40,7 @@ def ladder(names=NAMES, floors=None):
     )  # fmt: skip
     advice = Advice(names[-1], ("Use <it>.", "More & more."), "firth train transformer-lm --text 'a b'")
     about = {"text": "<my text>"}
-    return Ladder(Path("out"), about, "bits per byte", rows, advice, floors or {}, ("a note",), results)
+    return Ladder(Path("out"), about, "bits per byte", rows, advice, ("a note",), results, floors or {})
 
 
 def test_the_page_is_self_contained_and_without_script():

@@ -7,7 +7,8 @@ from typing import Literal, NamedTuple
 
 from firth.ladder.results_table import is_tied, recommend
 from firth.ladder.rungs import RUNGS, is_neural
-from firth.runs.ladder_folder import Advice, Point, Result, Row
+from firth.runs.base_ladder import Advice
+from firth.runs.ladder_folder import Point, Result, Row
 
 METRIC = "bits per byte"
 Course = Literal["falling", "flat", "overfitting", "unknown"]

@@ -9,7 +9,8 @@ from firth.ladder.rung_comparison import is_tied as is_tied_by
 from firth.ladder.rung_comparison import recommend as recommend_by
 from firth.ladder.rungs import sort_rungs
 from firth.metrics.ladder_metric import BITS_PER_BYTE
-from firth.runs.ladder_folder import ConfidenceInterval, Result, Row, UnitScores
+from firth.runs.base_ladder import ConfidenceInterval
+from firth.runs.ladder_folder import Result, Row, UnitScores
 
 
 def build_table(results: Sequence[Result], seed: int) -> tuple[Row, ...]:

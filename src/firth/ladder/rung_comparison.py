@@ -9,7 +9,7 @@ import numpy as np
 
 from firth.metrics.bootstrap import approximate_randomisation, bootstrap_systems, confidence_interval
 from firth.metrics.ladder_metric import LadderMetric
-from firth.runs.ladder_folder import ConfidenceInterval
+from firth.runs.base_ladder import ConfidenceInterval
 
 # of the best score: a simpler rung may be worse by so much, if the difference is not significant
 MAX_TIE_DIFFERENCE = 0.02

@@ -8,7 +8,7 @@ from firth.ladder.rung_comparison import find_best, is_tied, recommend
 from firth.ladder.task_configs import find_rung
 from firth.ladder.task_settings import TaskSettings
 from firth.metrics.ladder_metric import LadderMetric
-from firth.runs.ladder_folder import Advice
+from firth.runs.base_ladder import Advice
 from firth.runs.task_ladder import TaskRow
 
 LEVEL = 0.05  # of significance

@@ -9,7 +9,7 @@ from firth.report.axes import Axis, Panel, format_number
 from firth.report.drawing import Circle, ColourName, Drawing, Line, Shape, Text
 from firth.report.label_layout import Anchor, Box, place_labels, truncate_text
 from firth.report.limits import widen
-from firth.runs.ladder_folder import ConfidenceInterval
+from firth.runs.base_ladder import ConfidenceInterval
 
 _WIDTH, _PANEL_HEIGHT = 1080.0, 264.0
 _SIDES = ((58.0, 466.0), (598.0, 1006.0))  # left and right of the panels

@@ -10,7 +10,8 @@ from firth.report.drawing import to_svg
 from firth.report.ladder_figures import cost_quality_plot, learning_curves
 from firth.report.page import facts, figure, html_page, table
 from firth.report.palette import heat
-from firth.runs.ladder_folder import Advice, ConfidenceInterval, Ladder, Result, Row, WorstPassage
+from firth.runs.base_ladder import Advice, ConfidenceInterval
+from firth.runs.ladder_folder import Ladder, Result, Row, WorstPassage
 from firth.training.speed import SPEED_NOTE
 
 STYLE = """

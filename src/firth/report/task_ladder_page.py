@@ -10,7 +10,7 @@ from firth.report.cost_quality import Dot, draw_cost_quality
 from firth.report.drawing import Drawing, group_style, to_svg
 from firth.report.ladder_page import STYLE, advice_box
 from firth.report.page import facts, figure, html_page, table
-from firth.runs.ladder_folder import ConfidenceInterval
+from firth.runs.base_ladder import ConfidenceInterval
 from firth.runs.task_ladder import TaskLadder, TaskRow
 
 

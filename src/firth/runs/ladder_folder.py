@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass, fields
-from html import escape
+from dataclasses import asdict, dataclass, field
 from math import log
 from pathlib import Path
 from typing import Any, NotRequired, TypedDict
@@ -18,6 +17,7 @@ from firth.display import Table
 from firth.errors import FirthError
 from firth.metrics.ladder_metric import BITS_PER_BYTE
 from firth.runs import atomic_files, json_files
+from firth.runs.base_ladder import BaseLadder, ConfidenceInterval, rung_folder
 from firth.runs.gate import Gate
 from firth.runs.json_files import Natural
 
@@ -91,15 +91,6 @@ class Result:
 
 
 @dataclass(frozen=True)
-class ConfidenceInterval:
-    """A value and its 95 % bootstrap confidence interval over documents."""
-
-    value: float
-    low: float
-    high: float
-
-
-@dataclass(frozen=True)
 class Row:
     """A row of the comparison table."""
 
@@ -117,38 +108,13 @@ class Row:
     sample: str
 
 
-@dataclass(frozen=True)
-class Advice:
-    """The recommended rung, and why."""
-
-    rung: str
-    sentences: tuple[str, ...]  # the reasons
-    command: str  # trains a rung alone, for longer
-    next_rung: str = ""  # the one of the command; the recommended one, or a network that may overtake it
-
-
 @dataclass(frozen=True, repr=False)
-class Ladder:
-    """A finished ladder, as `firth.run_ladder` returns it."""
+class Ladder(BaseLadder):
+    """A finished ladder of language models."""
 
-    path: Path
-    about: Mapping[str, Any]  # text, splits, tokenizer, budget, seed
-    metric: str  # bits per byte; of firth 0.2 also bits per token
     rows: tuple[Row, ...]
-    advice: Advice
-    floors: Mapping[str, float]  # the entropy of valid and test, where the generating process is known
-    notes: tuple[str, ...]
     results: tuple[Result, ...]
-
-    @property
-    def report(self) -> Path:
-        """The report page."""
-        return self.path / "report.html"
-
-    @property
-    def recommended(self) -> Path:
-        """The run folder of the recommended rung."""
-        return rung_folder(self.path, self.advice.rung)
+    floors: Mapping[str, float] = field(default_factory=dict)  # the entropy of valid and test, where it is known
 
     @property
     def table(self) -> Table[dict[str, Any]]:
@@ -170,40 +136,6 @@ class Ladder:
             }
             for row in self.rows
         )
-
-    def describe(self) -> dict[str, str]:
-        """What the ladder is about, for people."""
-        return {name: describe_value(value) for name, value in self.about.items()}
-
-    def to_pandas(self) -> Any:
-        """The rows of the table as a pandas DataFrame."""
-        return self.table.to_pandas()
-
-    def __repr__(self) -> str:
-        return "\n".join([f"Ladder({str(self.path)!r})", repr(self.table), *self.advice.sentences])
-
-    def _repr_html_(self) -> str:
-        advice = "".join(f"<p>{escape(sentence)}</p>" for sentence in self.advice.sentences)
-        return f"<strong>{escape(str(self.path))}</strong>{self.table._repr_html_()}{advice}"
-
-    def to_dict(self) -> dict[str, Any]:
-        """The table and the recommendation as JSON values."""
-        values = {f.name: getattr(self, f.name) for f in fields(self) if f.name not in ("results", "path")}
-        rows, advice = [asdict(row) for row in self.rows], asdict(self.advice)
-        return {**values, "path": str(self.path), "report": str(self.report), "rows": rows, "advice": advice}
-
-
-def describe_value(value: Any) -> str:
-    """A fact for people: 1,200 documents, 90,000 tokens."""
-    if isinstance(value, Mapping):
-        parts = (part if isinstance(part, str) else f"{part:,} {unit}" for unit, part in value.items())
-        return ", ".join(parts)
-    return ", ".join(map(str, value)) if isinstance(value, (list, tuple)) else str(value)
-
-
-def rung_folder(ladder: Path, rung: str) -> Path:
-    """The run folder of a rung."""
-    return ladder / "rungs" / rung.replace(":", "-")
 
 
 class LadderFile(TypedDict):

@@ -3,17 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass, fields
-from html import escape
-from pathlib import Path
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
 from firth.display import Table
 from firth.metrics.ladder_metric import METRICS, LadderMetric
+from firth.runs.base_ladder import BaseLadder, ConfidenceInterval
 from firth.runs.json_files import Natural
-from firth.runs.ladder_folder import Advice, ConfidenceInterval, LadderFolder, describe_value, rung_folder
+from firth.runs.ladder_folder import LadderFolder
 
 Counts = tuple[tuple[float, ...], ...]  # (items, statistics)
 
@@ -63,31 +62,16 @@ class TaskRow:
 
 
 @dataclass(frozen=True, repr=False)
-class TaskLadder:
-    """A finished ladder of a labelled task, as `firth.run_ladder` returns it."""
+class TaskLadder(BaseLadder):
+    """A finished ladder of a labelled task."""
 
-    path: Path
-    about: Mapping[str, Any]  # task, text, splits, budget, seed
-    metric: str
     rows: tuple[TaskRow, ...]
-    advice: Advice
-    notes: tuple[str, ...]
     results: tuple[TaskResult, ...]
 
     @property
     def measure(self) -> LadderMetric:
         """The metric with its direction and its format."""
         return METRICS[self.metric]
-
-    @property
-    def report(self) -> Path:
-        """The report page."""
-        return self.path / "report.html"
-
-    @property
-    def recommended(self) -> Path:
-        """The run folder of the recommended rung."""
-        return rung_folder(self.path, self.advice.rung)
 
     @property
     def table(self) -> Table[dict[str, Any]]:
@@ -110,27 +94,9 @@ class TaskLadder:
             for row in self.rows
         )
 
-    def describe(self) -> dict[str, str]:
-        """What the ladder is about, for people."""
-        return {name: describe_value(value) for name, value in self.about.items()}
-
-    def to_pandas(self) -> Any:
-        """The rows of the table as a pandas DataFrame."""
-        return self.table.to_pandas()
-
-    def __repr__(self) -> str:
-        return "\n".join([f"TaskLadder({str(self.path)!r})", repr(self.table), *self.advice.sentences])
-
-    def _repr_html_(self) -> str:
-        advice = "".join(f"<p>{escape(sentence)}</p>" for sentence in self.advice.sentences)
-        return f"<strong>{escape(str(self.path))}</strong>{self.table._repr_html_()}{advice}"
-
     def to_dict(self) -> dict[str, Any]:
         """The table and the recommendation as JSON values."""
-        values = {f.name: getattr(self, f.name) for f in fields(self) if f.name not in ("results", "path")}
-        rows, advice = [asdict(row) for row in self.rows], asdict(self.advice)
-        better = {"better": self.measure.better}
-        return {**values, **better, "path": str(self.path), "report": str(self.report), "rows": rows, "advice": advice}
+        return {**super().to_dict(), "better": self.measure.better}
 
 
 def read_result(folder: LadderFolder, rung: str, metric: str, items: Mapping[str, int]) -> TaskResult | None:
