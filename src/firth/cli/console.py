@@ -8,6 +8,7 @@ import sys
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any, TextIO
 
+from firth.cli.busy_line import stop_line
 from firth.errors import FirthError, printable
 
 _FILE_WIDTH = 1000  # columns of a table that goes to a file or pipe
@@ -74,6 +75,7 @@ def read_words(words: list[str], what: str = "word") -> Iterator[str]:
 
 def stdin_lines() -> Iterator[str]:
     """The non-empty lines of standard input."""
+    stop_line()
     sys.stdin.reconfigure(errors="replace")
     return (line.strip() for line in sys.stdin if line.strip())
 
@@ -83,6 +85,7 @@ def read_inputs(text: str) -> Iterator[str]:
     if text != "-":
         yield text
         return
+    stop_line()
     sys.stdin.reconfigure(errors="replace")
     for line in sys.stdin:
         yield line.rstrip("\n")

@@ -91,6 +91,11 @@ def is_neural(name: str) -> bool:
     return RUNGS[name.partition(":")[0]].neural
 
 
+def scoring_time(name: str) -> float:
+    """How long a network takes to score a text, relative to a recurrent one; 0: no network."""
+    return 1 / RUNGS[name.partition(":")[0]].relative_speed if is_neural(name) else 0.0
+
+
 def dropout_settings(rung: Rung, epochs: float | None) -> tuple[str, ...]:
     """Dropout settings for a number of epochs; none if it is not known."""
     if epochs is None:
