@@ -25,6 +25,15 @@ def test_networks_share_the_time_or_have_the_same_steps():
     assert divide_budget(parse_settings({"budget": "30 steps"}), 10**7, clock) == RungBudget("30 steps", 10**7)
 
 
+def test_the_held_out_text_of_a_ladder_follows_from_its_time():
+    sizes = [parse_settings({"budget": budget}).data.max_heldout for budget in ("20s", "2m", "20m", "5h")]
+    assert sizes == [60_000, 66_666, 666_666, 2_000_000]
+    slow = parse_settings({"budget": "20m", "rungs": "5-gram,transformer-lm"}).data.max_heldout
+    assert slow == parse_settings({"budget": "4m", "rungs": "lstm-lm"}).data.max_heldout
+    for whole in ({"budget": "500 steps"}, {"budget": "2m", "rungs": "2-gram"}):
+        assert parse_settings(whole).data.max_heldout == 2_000_000
+
+
 @pytest.mark.parametrize(
     ("name", "budget", "text_bytes", "size"),
     [

@@ -324,7 +324,7 @@ def _exit_with_usage(error: Any) -> None:
     if "\n" in message:  # no verb at all: the message is the help
         print(message, file=sys.stderr)
         sys.exit(error.exit_code)
-    message = message.replace("Value error, ", "").rstrip(".")
+    message = message.replace("Value error, ", "").replace("No such option", "no such option").rstrip(".")
     if (given := getattr(error, "option_name", "")).startswith("--") and "o such option" in message:
         known = [option for parameter in context.command.params for option in parameter.opts] if context else []
         if meant := meant_option(given, known):

@@ -121,7 +121,8 @@ class Tokenizer:
         try:
             path.write_text(self._content, encoding="utf-8", newline="\n")
         except OSError as error:
-            raise FirthError(f"cannot write: {error.strerror}", where=path, do="name a file in an existing folder") from None
+            do = "name a file in an existing folder"
+            raise FirthError(f"cannot write: {error.strerror}", where=path, do=do) from None
 
     @cached_property
     def hash(self) -> str:
