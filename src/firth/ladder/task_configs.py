@@ -65,7 +65,7 @@ def train_command(name: str, settings: TaskSettings) -> str:
     size = name.partition(":")[2] or rung.size
     words = ["firth", "train", f"{rung.preset}:{size}" if size else rung.preset]
     words += ["--text", ",".join(settings.data.text)]
-    words += [word for pair in _data_words(settings, defaults) for word in pair]
+    words += [word for pair in _data_words(settings, defaults, rung) for word in pair]
     words += [word for setting in rung.settings for word in ("--set", setting)]
     words += ["--init-from", settings.init_from] if rung.tuned else []
     changed = ("precision", "seed") if rung.cost else ("seed",)
@@ -74,15 +74,14 @@ def train_command(name: str, settings: TaskSettings) -> str:
     return shlex.join(words)
 
 
-def _data_words(settings: TaskSettings, defaults: TaskSettings) -> Iterator[tuple[str, str]]:
-    """Flags of the examples that are not as usual."""
+def _data_words(settings: TaskSettings, defaults: TaskSettings, rung: TaskRung) -> Iterator[tuple[str, str]]:
+    """Flags of the examples that are not as usual for the rung."""
     for flag in ("valid", "test", "encoding"):
         value = getattr(settings.data, flag)
         if value != getattr(defaults.data, flag):
             yield f"--{flag}", ",".join(value) if isinstance(value, tuple) else str(value)
     if settings.data.columns:
         yield "--set", f"{SHORT['columns']}={','.join(settings.data.columns)}"
-    preset = PRESETS[find_rung(settings, settings.rungs[0]).preset].sizes
-    usual = next(iter(preset.values())).data
+    usual = next(iter(PRESETS[rung.preset].sizes.values())).data
     if settings.definition.data.tasks[0] != usual.tasks[0]:
         yield "--set", f"data.tasks={','.join(settings.definition.data.tasks)}"
