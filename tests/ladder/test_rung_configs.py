@@ -11,6 +11,7 @@ from firth.ladder.ladder_clock import LadderClock
 from firth.ladder.rung_configs import RungBudget, choose_rung, divide_budget, train_command
 from firth.ladder.rungs import RUNGS, choose_size, sort_rungs
 from firth.ladder.settings import Settings, parse_settings
+from firth.ladder.shared_data import SharedData
 from firth.presets import PRESETS
 from firth.runs.progress import Budget, parse_budget
 
@@ -138,3 +139,11 @@ def test_smaller_sizes_come_first():
     assert sort_rungs(["transformer-lm:small", "lstm-lm:small", "lstm-lm:tiny", "lstm-lm"]) == [
         "lstm-lm:tiny", "lstm-lm", "lstm-lm:small", "transformer-lm:small",
     ]  # fmt: skip
+
+
+def test_the_command_has_the_limit_of_held_out_text_only_where_it_makes_a_difference():
+    settings = parse_settings({"text": "a.txt", "budget": "2m"})
+    for is_limited in (True, False):
+        shared = SharedData(settings, None, TOKENIZER, {}, {}, is_limited)
+        command = train_command("lstm-lm", "lstm-lm:tiny", shared.settings_shown, TOKENIZER, "5m")
+        assert ("data.max_heldout=66666" in command) == ("max_heldout" in command) == is_limited

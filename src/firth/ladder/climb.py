@@ -195,7 +195,7 @@ def _longer_command(rung: str, rows: Iterable[Row], shared: SharedData) -> str:
     (row,) = (row for row in rows if row.rung == rung)
     budget, preset = parse_budget(shared.settings.budget), row.preset
     if not is_neural(rung):
-        return train_command(rung, preset, shared.settings, shared.tokenizer_config, shared.settings.budget)
+        return train_command(rung, preset, shared.settings_shown, shared.tokenizer_config, shared.settings.budget)
     amount, epochs = f"{budget.amount * _LONGER_FACTOR:g} {budget.unit}", None
     if budget.unit == "epochs":
         epochs = budget.amount * _LONGER_FACTOR
@@ -207,7 +207,7 @@ def _longer_command(rung: str, rows: Iterable[Row], shared: SharedData) -> str:
         speed = row.tokens / row.seconds if row.seconds else 0.0  # with evaluations, which the longer run has as well
         epochs = speed / slowdown(size, old_size) * seconds / train.tokens
         preset = f"{base}:{size}"
-    return train_command(rung, preset, shared.settings, shared.tokenizer_config, amount, epochs)
+    return train_command(rung, preset, shared.settings_shown, shared.tokenizer_config, amount, epochs)
 
 
 def _describe(shared: SharedData) -> dict[str, Any]:
