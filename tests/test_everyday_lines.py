@@ -3,7 +3,6 @@
 import sys
 from html.parser import HTMLParser
 from pathlib import Path
-from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -168,10 +167,13 @@ def test_history_scores_and_comparisons_are_tables(lm, mlm, folder, monkeypatch)
     assert [score.name for score in scores] == ["perplexity", "bits_per_byte"] and "perplexity" in repr(scores)
     table = firth.compare(lm, str(folder / "mlm"))
     assert [row["preset"] for row in table] == ["lstm-lm:tiny", "bert:tiny"] and "bert:tiny" in repr(table)
-    monkeypatch.setitem(sys.modules, "pandas", SimpleNamespace(DataFrame=list))  # what pandas is given
-    assert table.to_pandas() == table and scores.to_pandas()[0]["name"] == "perplexity"
-    assert len(lm.history.to_pandas()) == len(lm.history)
-    assert firth.presets().to_pandas()[0]["name"] == "ngram-lm"
+    frame = lm.history.to_pandas()
+    losses = frame[["step", "loss"]].dropna()
+    assert len(frame) == len(lm.history)
+    assert (losses["loss"].iloc[0], frame["step"].max()) == (steps[0]["loss"], 20)
+    assert list(scores.to_pandas().set_index("name")["value"]) == [score.value for score in scores]
+    assert list(table.to_pandas()["preset"]) == ["lstm-lm:tiny", "bert:tiny"]
+    assert firth.presets().to_pandas()["name"].iloc[0] == "ngram-lm"
     monkeypatch.setitem(sys.modules, "pandas", None)
     with pytest.raises(firth.FirthError, match="pandas is not installed"):
         table.to_pandas()
@@ -235,6 +237,7 @@ def test_a_ladder_is_a_table():
     advice = Advice("5-gram", ("Take <it>.",), "firth train ngram-lm")
     ladder = Ladder(Path("runs/<ladder>"), {}, "bits per byte", (row,), advice, (), ())
     assert ladder.table[0]["bits_per_byte"] == 2.0 and ladder.table[0]["recommended"]
+    assert ladder.to_pandas().query("recommended")["rung"].tolist() == ["5-gram"]
     assert "5-gram" in repr(ladder) and "Take <it>." in repr(ladder)
     assert "Take &lt;it&gt;." in ladder._repr_html_() and "<ladder>" not in ladder._repr_html_()
 
@@ -268,6 +271,33 @@ def test_wrong_arguments_are_refused(call, wrong, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     with pytest.raises(firth.FirthError):
         call(wrong)
+
+
+def test_wrong_values_are_refused(lm, mlm, vectors, tmp_path):
+    calls = (
+        lambda: lm.next_tokens("The", count="x"),
+        lambda: lm.next_tokens("The", count=0),
+        lambda: lm.complete("The", count=-1),
+        lambda: lm.score({"a": 1}),
+        lambda: lm.evaluate(split=3),
+        lambda: mlm.fill("A [MASK]", count=1.5),
+        lambda: vectors.most_similar("king", topn="x"),
+        lambda: vectors.most_similar("king", topn=-1),
+        lambda: vectors.save(3),
+        lambda: lm.tokenizer.save(3),
+        lambda: lm.tokenizer.save(tmp_path / "none" / "tokenizer.json"),
+        lambda: firth.load(lm.run.path, weights=3),
+        lambda: firth.load(lm.run.path, threads=-1),
+        lambda: firth.load(lm.run.path, threads="two"),
+        lambda: firth.resume(lm.run.path, progress="loud"),
+        lambda: firth.train("lstm-lm:tiny", text=STORIES, progress=None),
+        lambda: firth.run_ladder(STORIES, progress=3),
+        lambda: firth.resolve_config("lstm-lm", [3]),
+        lambda: firth.export_model(lm.run.path, to=3, out=tmp_path / "x"),
+    )
+    for call in calls:
+        with pytest.raises(firth.FirthError):
+            call()
 
 
 def test_an_unknown_argument_is_told_as_python_writes_it():

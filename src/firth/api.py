@@ -10,7 +10,7 @@ from pathlib import Path
 from types import MappingProxyType, ModuleType
 from typing import TYPE_CHECKING, Any, Unpack
 
-from firth.arguments import as_path
+from firth.arguments import as_count, as_path, as_text
 from firth.config import core, schema
 from firth.config.short_names import ARGUMENTS, SHORT_NAMES, SYNONYMS, argument
 from firth.config.train_arguments import TrainArguments
@@ -72,7 +72,7 @@ def resolve_config(
     else:
         name, config = what, find_preset(what)
     named = [setting for key, value in short.items() for setting in _settings(key, value, config, name)]
-    overrides = [*named, *settings]
+    overrides = [*named, *(as_text(setting, "setting") for setting in settings)]
     config, preset = core.override(config, overrides), config
     teacher = core.has(config, "objective.teacher") and config.objective.teacher
     if teacher and config.init_from:
@@ -179,7 +179,7 @@ def _fit(request: Any) -> Model:
 def load(path: Path | str, *, weights: str = "float32", threads: int = 0) -> Model:
     """The trained model of a run folder. A network is faster with its weights as "half" or quantized to "int8"; with
     `threads` it uses so many from now on, as everything else in this process that computes with torch."""
-    run = Run.open(path)
+    run, threads = Run.open(path), as_count(threads, "threads", least=0)
     if threads and isinstance(run.record.config, schema.Neural):
         import torch
 
@@ -250,7 +250,7 @@ def export_model(path: Path | str, *, to: str, out: Path | str, verify: bool = F
     `to` is `arpa` (n-gram models: a file), `huggingface` (networks: a folder), `huggingface:FAMILY`, such as
     `huggingface:roberta`, or `peft` (LoRA adapters: a folder). With `verify` a Hugging Face folder is imported again
     and its logits are compared."""
-    run, out = Run.open(path), as_path(out, "out")
+    run, to, out = Run.open(path), as_text(to, "to"), as_path(out, "out")
     if isinstance(run.record.config, schema.Neural):
         from firth.families.huggingface import export
 

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from operator import index
 from os import PathLike, fspath, fstat
 from pathlib import Path
 from typing import Any
@@ -22,10 +23,21 @@ def as_text(value: object, name: str = "text") -> str:
 
 def as_list(values: Any, what: str = "texts") -> list[Any]:
     """The values of any iterable as a list; what is none is refused."""
-    if isinstance(values, (str, bytes, PathLike)) or not isinstance(values, Iterable):
+    if isinstance(values, (str, bytes, PathLike, Mapping)) or not isinstance(values, Iterable):
         do = "read it first: Path(...).read_text()" if isinstance(values, PathLike) else "give a string or a list"
         raise FirthError(f"{what}: {_kind(values)}, not a string or a list of strings", do=do)
     return list(values)
+
+
+def as_count(value: Any, name: str = "count", least: int = 1) -> int:
+    """The value, a whole number that is not below the least; anything else is refused."""
+    try:
+        count = index(value)
+    except TypeError:
+        raise FirthError(f"{name}: {_kind(value)}, not a whole number", do=f"write {name}={max(5, least)}") from None
+    if count < least:
+        raise FirthError(f"{name}: {count}, less than {least}", do=f"write {name}={max(5, least)}")
+    return count
 
 
 def as_texts(values: Any) -> list[str]:

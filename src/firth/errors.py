@@ -33,7 +33,7 @@ class MissingMethodError(FirthError, AttributeError):
 
 def unknown(
     kind: str,
-    name: str,
+    name: object,
     known: Iterable[str],
     *,
     where: object = "",
@@ -41,8 +41,9 @@ def unknown(
 ) -> FirthError:
     """The error for a name that no table has: it offers the one that means the same or the nearest, else lists all."""
     known = sorted(known)
-    meant, lowercase = synonyms.get(name.lower()), {word.lower(): word for word in known}
-    near = [meant] if meant in known else get_close_matches(name.lower(), lowercase, n=1, cutoff=0.5)
+    lower = str(name).lower()
+    meant, lowercase = synonyms.get(lower), {word.lower(): word for word in known}
+    near = [meant] if meant in known else get_close_matches(lower, lowercase, n=1, cutoff=0.5)
     near = [lowercase.get(word, word) for word in near]
     hint = f"did you mean {near[0]!r}?" if near else f"known: {', '.join(known)}"
     return FirthError(f"unknown {kind} {name!r}", where=where, do=hint)

@@ -17,6 +17,8 @@ from firth.presets import SYNONYMS as PRESET_SYNONYMS
         ("--learning-rate", "--lr"),
         ("--learning_rate", "--lr"),
         ("--batch_size", "--batch-size"),
+        ("--batchsize", "--batch-size"),
+        ("--learningrate", "--lr"),
         ("--max_tokens", "--max-length"),
         ("--num-layers", "--depth"),
         ("--n_layers", "--depth"),

@@ -56,4 +56,4 @@ def test_a_limit_is_said(tmp_path):
     tokenise_splits(parts, tokenizer, tmp_path, said.append)
     assert said[0].startswith("train  4,") and said[0].endswith('of many."')
     assert [line.split()[0] for line in said[:3]] == ["train", "valid", "test"]
-    assert said[-1] == "valid is limited to 2,000 bytes; data.max_heldout=0: no limit"
+    assert said[-1] == "valid is limited to 2,000 bytes (data.max_heldout)"

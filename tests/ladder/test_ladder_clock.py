@@ -28,6 +28,18 @@ def test_what_surrounds_training_counts_so_that_the_ladder_ends_within_its_budge
     assert max(shares) / min(shares) < 1.06
 
 
+def test_a_network_that_is_slow_to_score_has_its_time_reserved_from_the_start(now):
+    clock = LadderClock(Budget(1000.0, "seconds"), 4, scoring=1 + 1 + 1 + 5)
+    shares = []
+    for scoring in (1, 1, 1, 5):
+        began = clock.spent()
+        shares.append(clock.share())
+        now[0] += shares[-1] + 20.0 * scoring
+        clock.finish(began, scoring=scoring)
+    assert clock.spent() == pytest.approx(1000.0, abs=1.0)
+    assert max(shares[1:]) - min(shares[1:]) <= 0.2
+
+
 def test_half_of_the_budget_is_for_training_whatever_the_rest_takes(now):
     clock = LadderClock(Budget(1000.0, "seconds"), 4)
     now[0] += 5000.0
@@ -36,8 +48,8 @@ def test_half_of_the_budget_is_for_training_whatever_the_rest_takes(now):
 
 def test_rungs_of_an_earlier_process_count(now):
     clock = LadderClock(Budget(1000.0, "seconds"), 4)
-    clock.skip(10.0, is_network=False)
-    clock.skip(240.0, is_network=True)
+    clock.skip(10.0, 0)
+    clock.skip(240.0, 1)
     assert clock.spent() == 250.0 and clock.share() == round(0.95 * 250.0, 1)
 
 

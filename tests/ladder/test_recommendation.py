@@ -22,6 +22,8 @@ def advice_for(rows, results, true_entropy=None):
         ((4.0, 3.0, 2.5, 2.01, 2.005, 2.0), "flat"),
         ((4.0, 3.0, 2.0, 2.1, 2.2, 2.4), "overfitting"),
         ((4.0, 3.0, 2.5, 2.2, 1.9, 1.91), "falling"),  # a little worse at the end is not yet overfitting
+        ((3.0, 2.5), "falling"),
+        ((2.5, 2.499), "flat"),
         ((2.0,), "unknown"),
         ((), "unknown"),
     ],
@@ -52,6 +54,14 @@ def test_an_n_gram_that_wins_points_to_rungs_that_still_improve():
     text = " ".join(advice.sentences)
     assert "Use 5-gram" in text and "gru-lm and transformer-lm were still improving" in text
     assert "25.0% less than" in text and advice.command == "firth train transformer-lm"
+
+
+def test_networks_that_have_not_seen_the_text_are_not_yet_compared():
+    results = [result("5-gram", valid=1.5, test=1.5, bits=()), result("gru-lm", valid=2.1)]
+    table = build_table(results, 1)
+    text = " ".join(advise(table, results, context()._replace(train_tokens=16_000)).sentences)
+    assert "No network saw the whole text in this time (at most 25% of it)" in text
+    assert "No network" not in " ".join(advice_for(table, results).sentences)
 
 
 def test_the_choice_is_compared_with_the_next_best_and_with_the_other_kind():

@@ -11,6 +11,7 @@ from firth.ladder.ladder_clock import LadderClock
 from firth.ladder.rung_configs import RungBudget, choose_rung, divide_budget, train_command
 from firth.ladder.rungs import RUNGS, choose_size, sort_rungs
 from firth.ladder.settings import Settings, parse_settings
+from firth.ladder.shared_data import SharedData
 from firth.presets import PRESETS
 from firth.runs.progress import Budget, parse_budget
 
@@ -23,6 +24,15 @@ def test_networks_share_the_time_or_have_the_same_steps():
     settings, clock = parse_settings({"budget": "30m"}), LadderClock(Budget(1800.0, "seconds"), 5)
     assert divide_budget(settings, 10**6, clock) == RungBudget(f"{0.95 * 360:.1f}s", 10**6)
     assert divide_budget(parse_settings({"budget": "30 steps"}), 10**7, clock) == RungBudget("30 steps", 10**7)
+
+
+def test_the_held_out_text_of_a_ladder_follows_from_its_time():
+    sizes = [parse_settings({"budget": budget}).data.max_heldout for budget in ("20s", "2m", "20m", "5h")]
+    assert sizes == [60_000, 66_666, 666_666, 2_000_000]
+    slow = parse_settings({"budget": "20m", "rungs": "5-gram,transformer-lm"}).data.max_heldout
+    assert slow == parse_settings({"budget": "4m", "rungs": "lstm-lm"}).data.max_heldout
+    for whole in ({"budget": "500 steps"}, {"budget": "2m", "rungs": "2-gram"}):
+        assert parse_settings(whole).data.max_heldout == 2_000_000
 
 
 @pytest.mark.parametrize(
@@ -129,3 +139,11 @@ def test_smaller_sizes_come_first():
     assert sort_rungs(["transformer-lm:small", "lstm-lm:small", "lstm-lm:tiny", "lstm-lm"]) == [
         "lstm-lm:tiny", "lstm-lm", "lstm-lm:small", "transformer-lm:small",
     ]  # fmt: skip
+
+
+def test_the_command_has_the_limit_of_held_out_text_only_where_it_makes_a_difference():
+    settings = parse_settings({"text": "a.txt", "budget": "2m"})
+    for is_limited in (True, False):
+        shared = SharedData(settings, None, TOKENIZER, {}, {}, is_limited)
+        command = train_command("lstm-lm", "lstm-lm:tiny", shared.settings_shown, TOKENIZER, "5m")
+        assert ("data.max_heldout=66666" in command) == ("max_heldout" in command) == is_limited

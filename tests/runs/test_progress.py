@@ -37,6 +37,19 @@ def test_a_log_says_what_goes_on_while_a_stage_says_nothing(capsys):
     progress.stop()
 
 
+def test_a_stage_without_a_line_of_its_own_is_named_after_two_seconds(capsys):
+    progress = Plain()
+    progress.stage("")
+    began = time.monotonic()
+    progress.tick(began + 1)
+    assert capsys.readouterr().err == ""
+    progress.tick(began + 2.1)
+    assert capsys.readouterr().err == "starting … 2 s\n"
+    progress.tick(began + 4)
+    assert capsys.readouterr().err == ""
+    progress.stop()
+
+
 def test_nothing_ticks_after_the_end():
     before = set(threading.enumerate())
     progress = Plain()

@@ -197,7 +197,8 @@ def test_a_sample_has_documents_enough_for_scores_of_pairs(tokens, documents, ev
 def test_too_few_steps_are_warned_of(tmp_path, ticking):
     progress = Recorder()
     trained(tmp_path / "run", progress, train__budget="0.2s")
-    assert any("warning: only" in text and "--budget 10m" in text for _, text in progress.said)
+    (warning,) = (text for _, text in progress.said if "warning: only" in text)
+    assert "--budget 10m" in warning and "a smaller width" in warning  # it is of the size tiny already
 
 
 @pytest.mark.parametrize("busy", [0, 2])

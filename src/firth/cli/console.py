@@ -8,9 +8,11 @@ import sys
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any, TextIO
 
+from firth.cli.busy_line import stop_line
 from firth.errors import FirthError, printable
 
 _FILE_WIDTH = 1000  # columns of a table that goes to a file or pipe
+_MAX_UNWRAPPED, _LEAST_WRAPPED = 20, 12  # columns of a cell that is not wrapped, and of one that is, at least
 
 
 def print_json(value: Any) -> None:
@@ -27,23 +29,45 @@ def _finite(value: Any) -> Any:
 
 
 def print_table(rows: Sequence[Mapping[str, str]], file: TextIO | None = None, full_width: bool = False) -> None:
-    """Print rows under their keys, wrapped to the terminal's width.
+    """Print rows under their keys, wrapped to the terminal's width; on a terminal too narrow for that the rows are
+    columns, or come one below the other.
 
     With `full_width`, a table that does not go to a terminal is as wide as its contents."""
     from rich.console import Console
-    from rich.table import Table
 
     if not rows:
         return
-    table = Table(box=None, header_style="bold", pad_edge=False)
-    for key in rows[0]:
-        table.add_column(key, overflow="fold", no_wrap=all(len(row[key]) <= 20 for row in rows) and len(key) <= 20)
-    for row in rows:
-        table.add_row(*("\n".join(map(printable, row[key].split("\n"))) for key in rows[0]))
     console = Console(file=file, highlight=False, markup=False)
     if full_width and not console.is_terminal:
         console.width = _FILE_WIDTH
-    console.print(table)
+    rows = [{key: "\n".join(map(printable, cell.split("\n"))) for key, cell in row.items()} for row in rows]
+    lines = [list(rows[0]), *([row[key] for key in rows[0]] for row in rows)]
+    if console.is_terminal and _least_width(lines) > console.width:
+        lines = [list(line) for line in zip(*lines, strict=True)]
+        if _least_width(lines) > console.width:
+            for number, row in enumerate(rows):
+                console.print(*[""] * (number > 0), _grid([(key, cell) for key, cell in row.items() if cell]), sep="\n")
+            return
+    console.print(_grid(lines[1:], lines[0]))
+
+
+def _grid(rows: Sequence[Sequence[str]], heads: Sequence[str] = ()) -> Any:
+    """A table without lines, the long cells of which are wrapped."""
+    from rich.table import Table
+
+    table = Table(box=None, header_style="bold", pad_edge=False, show_header=bool(heads))
+    for number, cells in enumerate(zip(*([heads] if heads else []), *rows, strict=True)):
+        no_wrap = all(len(cell) <= _MAX_UNWRAPPED for cell in cells) and bool(heads or not number)
+        table.add_column(heads[number] if heads else "", overflow="fold", no_wrap=no_wrap)
+    for row in rows:
+        table.add_row(*row)
+    return table
+
+
+def _least_width(lines: Sequence[Sequence[str]]) -> int:
+    """The columns that a table needs: short cells are not wrapped, long ones keep some width."""
+    widths = [max(map(len, column)) for column in zip(*lines, strict=True)]
+    return sum(width if width <= _MAX_UNWRAPPED else _LEAST_WRAPPED for width in widths) + 2 * (len(widths) - 1)
 
 
 def print_scores(rows: Iterable[tuple[str, float]], notes: Iterable[str] = ()) -> None:
@@ -74,6 +98,7 @@ def read_words(words: list[str], what: str = "word") -> Iterator[str]:
 
 def stdin_lines() -> Iterator[str]:
     """The non-empty lines of standard input."""
+    stop_line()
     sys.stdin.reconfigure(errors="replace")
     return (line.strip() for line in sys.stdin if line.strip())
 
@@ -83,6 +108,7 @@ def read_inputs(text: str) -> Iterator[str]:
     if text != "-":
         yield text
         return
+    stop_line()
     sys.stdin.reconfigure(errors="replace")
     for line in sys.stdin:
         yield line.rstrip("\n")

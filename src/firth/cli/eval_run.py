@@ -11,6 +11,7 @@ from typing import Annotated, Any
 import typer
 
 from firth import api
+from firth.cli.busy_line import say_doing
 from firth.cli.console import print_json, read_inputs, require_writable, split_commas
 from firth.cli.options import JSON, RUN, THREADS, VERBOSE, choice
 from firth.config import core
@@ -47,6 +48,7 @@ def evaluate(
     as_json: JSON = False,
 ) -> None:
     """Evaluate a model on held-out or other text; every score has a signature."""
+    say_doing("loading the model")
     model = api.load(run, weights=weights, threads=threads)
     if memory is not None:
         if not hasattr(model, "set_memory_length"):
@@ -59,6 +61,7 @@ def evaluate(
     require_writable(errors)
     if details or errors:
         examples = _load_labelled(model, run, examples, split or "test")
+    say_doing("scoring the text" if text else f"scoring the {split or 'test'} split")
     scores = [score.to_dict() for score in model.evaluate(examples, **({"split": split} if split else {}))]
     if to_save and (reason := model.run.offer_scores(scores)):
         print(f"note: the scores are not saved: {reason}", file=sys.stderr)
@@ -158,7 +161,9 @@ def run(
     named |= {"word": word, "embed": embed, "beam": beam, "length_penalty": length_penalty, "repetition": repetition}
     named |= {"plot": plot and str(plot), "tree": tree and str(tree), "next_sentence": next_sentence}
     options = {name: value for name, value in named.items() if value is not None} | _parse_settings(settings or [])
+    say_doing("loading the model")
     model = _with_ensemble(api.load(run, weights=weights, threads=threads), ensemble, weights)
+    say_doing("firth run")
     if out and file is None:
         raise FirthError("no file to predict for", where="--out", do="name one with --text")
     if file is not None:

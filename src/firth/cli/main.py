@@ -12,6 +12,7 @@ import typer
 from typer.core import TyperGroup
 
 import firth
+from firth.cli.busy_line import BusyLine
 from firth.cli.stopping import Stopped, stop_line
 from firth.cli.suggestions import meant_option, unknown_command
 from firth.errors import FirthError
@@ -275,7 +276,8 @@ def run() -> None:
     """The entry point: every error that a user can fix is one line and exit code 2."""
     from firth.runs.atomic_files import record_folders
 
-    with record_folders() as folders:
+    verb = [argument for argument in sys.argv[1:2] if not argument.startswith("-")]
+    with BusyLine(" ".join(["firth", *verb])), record_folders() as folders:
         _run(folders)
 
 
@@ -322,7 +324,7 @@ def _exit_with_usage(error: Any) -> None:
     if "\n" in message:  # no verb at all: the message is the help
         print(message, file=sys.stderr)
         sys.exit(error.exit_code)
-    message = message.replace("Value error, ", "").rstrip(".")
+    message = message.replace("Value error, ", "").replace("No such option", "no such option").rstrip(".")
     if (given := getattr(error, "option_name", "")).startswith("--") and "o such option" in message:
         known = [option for parameter in context.command.params for option in parameter.opts] if context else []
         if meant := meant_option(given, known):

@@ -98,6 +98,12 @@ def unknown_command(name: str, table: Mapping[str, Any], below: Mapping[str, Ite
 def meant_option(given: str, known: Iterable[str]) -> str:
     """The option of a command that an unknown one means: spelled otherwise, or called so by another program."""
     word, known = given.lstrip("-").lower().replace("_", "-"), {name.lstrip("-") for name in known}
+    joined = {_join(name): name for name in (*known, *SYNONYMS, *_OPTIONS)}
+    word = joined.get(_join(word), word)  # as --batchsize for --batch-size
     candidates = [word, *([SYNONYMS[word]] if word in SYNONYMS else []), *_OPTIONS.get(word, ())]
     near = get_close_matches(word, sorted(known), n=1, cutoff=0.7)
     return next((f"--{name}" for name in (*candidates, *near) if name in known), "")
+
+
+def _join(name: str) -> str:
+    return name.replace("-", "")

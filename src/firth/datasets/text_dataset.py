@@ -235,7 +235,7 @@ def tokenise_splits(
     if limited := [name for name, part in splits.items() if part.is_limited]:
         limit = max(splits["train"].by_bytes.targets)
         names = " and ".join(limited)
-        say(f"{names} {'is' if len(limited) == 1 else 'are'} limited to {limit:,} bytes; data.max_heldout=0: no limit")
+        say(f"{names} {'is' if len(limited) == 1 else 'are'} limited to {limit:,} bytes (data.max_heldout)")
     return tokenised
 
 

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 import numpy as np
 
-from firth.arguments import as_list, as_path, as_text
+from firth.arguments import as_count, as_list, as_path, as_text
 from firth.display import html_facts
 from firth.embeddings import nearest_neighbours
 from firth.embeddings.word_table import WordTable
@@ -175,19 +175,20 @@ class WordVectors:
         """
         if method not in _METHODS:
             raise unknown("similarity method", method, _METHODS)
+        topn = as_count(topn, "topn", least=0)
         positive, negative = _as_list(positive), _as_list(negative)
         if not positive and not negative:
             raise FirthError("no word to compare with", do="give at least one word")
         excluded = {word for word in (*positive, *negative) if isinstance(word, str)}
         positive_rows, negative_rows = self._unit_queries(positive), self._unit_queries(negative)
         rows = self._restricted_rows(restrict_vocab)
-        k = max(0, topn) + len(excluded)
+        k = topn + len(excluded)
         if index is not None and method == "additive" and rows is None:
             neighbours = index.nearest(_sum(positive_rows, negative_rows)[None], k)
         else:
             score = _METHODS[method](self, positive_rows, negative_rows, rows)
             neighbours = nearest_neighbours.top_k_blocks(score, self._size(rows), k)
-        return self._to_neighbours(neighbours, rows, excluded)[: max(0, topn)]
+        return self._to_neighbours(neighbours, rows, excluded)[:topn]
 
     def analogy(self, a: str, b: str, c: str, topn: int = 1, method: Method = "additive") -> list[Neighbour]:
         """The answers to the analogy: `a` is to `b` as `c` is to these."""

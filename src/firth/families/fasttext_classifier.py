@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from firth.arguments import batched
+from firth.arguments import as_count, batched
 from firth.config import schema
 from firth.datasets import labelled_dataset
 from firth.datasets.text_dataset import make_tokenizer
@@ -161,7 +161,7 @@ class FastTextClassifier(BaseClassifier):
     def predict(self, texts: str | Iterable[str], count: int = 1, threshold: float = 0.0) -> Any:
         """The `count` most probable labels of a text with their probabilities, none below the threshold; of a list of
         texts, a list of these."""
-        return batched(texts, lambda texts: self.classifier.predict(texts, count, threshold))
+        return batched(texts, lambda texts: self.classifier.predict(texts, as_count(count), threshold))
 
     def predict_proba(self, texts: str | Iterable[str]) -> np.ndarray:
         """The probability of every label for a text (labels,) or for each of a list (texts, labels), in the order of

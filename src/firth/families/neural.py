@@ -349,8 +349,9 @@ def _free_threads(request: TrainRequest) -> int:
 
 def _warn_of_few_steps(request: TrainRequest, steps: int) -> None:
     if steps < _FEW_STEPS and parse_budget(request.config.train.budget).unit == "seconds":
-        budget, preset = request.config.train.budget, request.preset.partition(":")[0]
-        do = f"give it more time (--budget 10m), or take a smaller model ({preset}:tiny)"
+        budget, (preset, _, size) = request.config.train.budget, request.preset.partition(":")
+        smaller = "a smaller width or depth" if size == "tiny" else f"a smaller model ({preset}:tiny)"
+        do = f"give it more time (--budget 10m), or take {smaller}"
         request.progress.say(f"warning: only {steps} steps in {budget}: the model has hardly learned; {do}")
 
 

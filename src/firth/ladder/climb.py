@@ -18,7 +18,7 @@ from firth.ladder.ladder_clock import LadderClock
 from firth.ladder.ladder_progress import LadderProgress, ladder_progress
 from firth.ladder.measurements import measure
 from firth.ladder.rung_configs import choose_rung, divide_budget, train_command
-from firth.ladder.rungs import RUNGS, choose_size, is_neural, slowdown, sort_rungs, validate_rungs
+from firth.ladder.rungs import RUNGS, choose_size, is_neural, scoring_time, slowdown, sort_rungs, validate_rungs
 from firth.ladder.settings import Settings, parse_settings
 from firth.ladder.shared_data import HELD_OUT, MIN_DOCUMENTS, SharedData, prepare, read_texts
 from firth.ladder.task_climb import load_settings, train_task_rungs
@@ -94,7 +94,7 @@ def run_ladder(
 def train_rungs(settings: Settings, folder: LadderFolder, progress: LadderProgress) -> Ladder:
     """Train and evaluate the unfinished rungs, then write the table, the recommendation and the report."""
     cache, names = default_cache(), sort_rungs(settings.rungs)
-    clock = LadderClock(parse_budget(settings.budget), sum(map(is_neural, names)))
+    clock = LadderClock(parse_budget(settings.budget), sum(map(is_neural, names)), sum(map(scoring_time, names)))
     progress.stage("reading the text")
     texts = read_texts(settings, cache)
     progress.say(f"reading {', '.join(settings.data.text)}")
@@ -114,7 +114,7 @@ def train_rungs(settings: Settings, folder: LadderFolder, progress: LadderProgre
             with thread_count(_threads(name, settings, progress)):
                 done = _train_rung(name, folder, shared, clock, progress)
         else:
-            clock.skip(done.seconds, is_neural(name))
+            clock.skip(done.seconds, is_neural(name), scoring_time(name))
         progress.finish_rung(done, recommendation.METRIC)
         results.append(done)
     progress.stage("comparing the rungs and writing the report")
@@ -144,7 +144,7 @@ def _train_rung(
     result = measure(name, model, shared)
     folder.save_result(result)
     if is_neural(name):
-        clock.finish(began)
+        clock.finish(began, scoring=scoring_time(name))
     return result
 
 
@@ -195,7 +195,7 @@ def _longer_command(rung: str, rows: Iterable[Row], shared: SharedData) -> str:
     (row,) = (row for row in rows if row.rung == rung)
     budget, preset = parse_budget(shared.settings.budget), row.preset
     if not is_neural(rung):
-        return train_command(rung, preset, shared.settings, shared.tokenizer_config, shared.settings.budget)
+        return train_command(rung, preset, shared.settings_shown, shared.tokenizer_config, shared.settings.budget)
     amount, epochs = f"{budget.amount * _LONGER_FACTOR:g} {budget.unit}", None
     if budget.unit == "epochs":
         epochs = budget.amount * _LONGER_FACTOR
@@ -207,7 +207,7 @@ def _longer_command(rung: str, rows: Iterable[Row], shared: SharedData) -> str:
         speed = row.tokens / row.seconds if row.seconds else 0.0  # with evaluations, which the longer run has as well
         epochs = speed / slowdown(size, old_size) * seconds / train.tokens
         preset = f"{base}:{size}"
-    return train_command(rung, preset, shared.settings, shared.tokenizer_config, amount, epochs)
+    return train_command(rung, preset, shared.settings_shown, shared.tokenizer_config, amount, epochs)
 
 
 def _describe(shared: SharedData) -> dict[str, Any]:

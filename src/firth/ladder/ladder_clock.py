@@ -15,28 +15,30 @@ _TOLERANCE = 1.25  # of the budget
 
 class LadderClock:
     """Counts from the start of the ladder; `networks` share the budget equally, or, if that is the sum of their costs,
-    in proportion to these."""
+    in proportion to these. `scoring` is the sum of the relative times that timing and scoring them takes; without it,
+    these are as the costs."""
 
-    def __init__(self, budget: Budget, networks: float) -> None:
+    def __init__(self, budget: Budget, networks: float, scoring: float | None = None) -> None:
         self._budget, self._unit, self._networks, self._left = budget.amount, budget.unit, networks, networks
+        self._scoring_left = networks if scoring is None else scoring
         self._began, self._earlier = time.monotonic(), 0.0
-        self._share, self._overhead = 0.0, -1.0  # of the last network, in seconds
+        self._share, self._overhead = 0.0, -1.0  # of the last network, in seconds; the latter for a scoring of 1
 
     def spent(self) -> float:
         """Seconds so far, those of earlier processes included."""
         return self._earlier + time.monotonic() - self._began
 
-    def skip(self, seconds: float, is_network: float) -> None:
-        """A rung was finished by an earlier process: whether it is a network, or its cost."""
+    def skip(self, seconds: float, cost: float, scoring: float | None = None) -> None:
+        """A rung was finished by an earlier process: its cost, 0 if it is no network."""
         self._earlier += seconds
-        self._left -= is_network
+        self._leave(cost, scoring)
 
     def share(self, cost: float = 1.0) -> float:
         """The seconds that the next network is trained for."""
-        fair = (self._budget - self.spent()) * cost / max(cost, self._left)
-        overhead = fair * _OVERHEAD if self._overhead < 0 else self._overhead
+        rest, part = self._budget - self.spent(), cost / max(cost, self._left)
+        overhead = rest * _OVERHEAD if self._overhead < 0 else self._overhead * self._scoring_left
         least = self._budget * _MIN_SHARE * cost / max(cost, self._networks)
-        self._share = max(_MIN_SECONDS, round(max(fair - overhead, least), 1))
+        self._share = max(_MIN_SECONDS, round(max((rest - overhead) * part, least), 1))
         return self._share
 
     def overrun(self) -> Iterator[str]:
@@ -48,7 +50,11 @@ class LadderClock:
                 "other programs keep cores busy."
             )
 
-    def finish(self, began: float, cost: float = 1.0) -> None:
+    def finish(self, began: float, cost: float = 1.0, scoring: float | None = None) -> None:
         """A network is done, whose rung began when so many seconds were spent."""
+        self._overhead = max(0.0, self.spent() - began - self._share) / (cost if scoring is None else scoring)
+        self._leave(cost, scoring)
+
+    def _leave(self, cost: float, scoring: float | None) -> None:
         self._left -= cost
-        self._overhead = max(0.0, self.spent() - began - self._share)
+        self._scoring_left -= cost if scoring is None else scoring

@@ -66,11 +66,11 @@ class LadderProgress:
 
 
 class PlainLadder(Plain):
-    """For logs and pipes: messages, and a line every ten seconds or so; one for each stage and evaluation would hide
-    those of the rungs."""
+    """For logs and pipes: messages, stages that take two seconds, and a line every ten seconds or so; one for each
+    stage and evaluation would hide those of the rungs."""
 
     def stage(self, text: str) -> None:
-        self._watch(text or STARTING)
+        self._watch(text or STARTING, is_named=False)
 
     def evaluation(self, entry: Mapping[str, Any]) -> None: ...
 

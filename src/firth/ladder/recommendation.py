@@ -33,7 +33,7 @@ class AdviceContext(NamedTuple):
 
 def curve_trend(curve: Sequence[Point]) -> Trend:
     """Classify a validation curve as falling, flat or overfitting."""
-    if len(curve) < 3:
+    if len(curve) < 2:
         return Trend("unknown", 0.0)
     best, last = min(point.bits for point in curve), curve[-1]
     if last.bits > best * (1 + _MAX_INCREASE):
@@ -133,6 +133,9 @@ def _describe_budget(
     if not is_neural(choice.rung) and falling:
         verb = "were" if len(falling) > 1 else "was"
         yield f"With more time a neural rung may overtake it: {_join_names(falling)} {verb} still improving."
+    most = max((row.tokens for row in rows if is_neural(row.rung)), default=0) / context.train_tokens
+    if not is_neural(choice.rung) and 0 < most < 1:
+        yield f"No network saw the whole text in this time (at most {most:.0%} of it): for a fair comparison give more."
 
 
 def _worth_training(rows: Sequence[Row], choice: Row, curves: dict[str, Trend]) -> str:

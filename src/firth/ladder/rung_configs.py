@@ -71,6 +71,8 @@ def train_command(
         value = data[field]
         if flag == "text" or value != defaults[field]:
             words += [f"--{flag}", ",".join(value) if isinstance(value, list) else value]
+    if settings.data.max_heldout != Settings().data.max_heldout:
+        words += ["--set", f"data.max_heldout={settings.data.max_heldout}"]
     words += ["--tokenizer", tokenizer.model, "--vocab-size", str(tokenizer.vocabulary_size)]
     words += ["--lowercase", tokenizer.lowercase] if tokenizer.lowercase != "no" else []
     words += ["--set", f"tokenizer.split={tokenizer.split}"] if tokenizer.split != "words" else []

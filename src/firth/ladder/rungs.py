@@ -55,6 +55,9 @@ SIZES = (
     Size("small", 240.0, 200_000, 5_000),
     Size("tiny", 0.0, 0, 25_000),
 )
+# Each held-out split is as large as all networks can score in this part of the budget, or as this many bytes.
+_SCORING_PART, _MIN_SCORED = 0.2, 60_000
+_SCORED_PER_SECOND = 50_000  # bytes, by a recurrent network, about
 # Dropout against overfitting: from so many epochs on, this probability.
 DROPOUTS = ((40.0, 0.4), (5.0, 0.2), (0.0, 0.0))
 
@@ -89,6 +92,17 @@ def sort_rungs(names: Iterable[str]) -> list[str]:
 def is_neural(name: str) -> bool:
     """Whether a rung is a neural network."""
     return RUNGS[name.partition(":")[0]].neural
+
+
+def scoring_time(name: str) -> float:
+    """How long a network takes to score a text, relative to a recurrent one; 0: no network."""
+    return 1 / RUNGS[name.partition(":")[0]].relative_speed if is_neural(name) else 0.0
+
+
+def scorable_bytes(names: Iterable[str], seconds: float) -> int:
+    """The bytes of each of two held-out splits that all networks can score in a part of the time."""
+    networks = sum(map(scoring_time, names))
+    return int(max(_MIN_SCORED, _SCORING_PART * seconds * _SCORED_PER_SECOND / (2 * networks)))
 
 
 def dropout_settings(rung: Rung, epochs: float | None) -> tuple[str, ...]:

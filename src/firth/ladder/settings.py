@@ -10,7 +10,7 @@ from firth.config import schema
 from firth.config.core import bounded, merge, override
 from firth.config.short_names import SHORT_NAMES, ShortName
 from firth.errors import FirthError, unknown
-from firth.ladder.rungs import DEFAULT_RUNGS, validate_rungs
+from firth.ladder.rungs import DEFAULT_RUNGS, is_neural, scorable_bytes, validate_rungs
 from firth.runs.progress import parse_budget
 
 
@@ -64,7 +64,16 @@ def parse_settings(arguments: Mapping[str, str]) -> Settings:
     require_whole_budget(settings.budget)
     if settings.vocabulary_size:
         merge(schema.Tokenizer(), {"vocabulary_size": settings.vocabulary_size})
-    return settings
+    return _limit_held_out(settings)
+
+
+def _limit_held_out(settings: Settings) -> Settings:
+    """With a budget in time, held-out splits that can be scored within a part of it."""
+    budget, most = parse_budget(settings.budget), settings.data.max_heldout
+    if budget.unit != "seconds" or not any(map(is_neural, settings.rungs)):
+        return settings
+    data = replace(settings.data, max_heldout=min(most, scorable_bytes(settings.rungs, budget.amount)))
+    return replace(settings, data=data)
 
 
 def require_whole_budget(text: str) -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import pairwise
 from pathlib import Path
@@ -62,6 +62,14 @@ class SharedData:
     tokenizer_config: schema.Tokenizer  # as it was trained
     texts: Mapping[str, Sequence[str]]  # of the held-out splits
     splits: Mapping[str, Split]
+    is_limited: bool = False  # the held-out text is less than its fraction, by `data.max_heldout`
+
+    @property
+    def settings_shown(self) -> Settings:
+        """The settings for a command that the user reads: without a limit that makes no difference."""
+        if self.is_limited:
+            return self.settings
+        return replace(self.settings, data=replace(self.settings.data, max_heldout=Settings().data.max_heldout))
 
     @cached_property
     def units(self) -> dict[str, HeldOutUnits]:
@@ -121,7 +129,8 @@ def prepare(
     progress.stage("tokenising the text")
     splits = tokenise_splits(texts, tokenizer, cache, progress.say)
     held_out = {name: list(texts[name]) for name in HELD_OUT}
-    return SharedData(settings, tokenizer, config, held_out, splits)
+    is_limited = any(texts[name].is_limited for name in HELD_OUT)
+    return SharedData(settings, tokenizer, config, held_out, splits, is_limited)
 
 
 def _tokenizer_config(settings: Settings, texts: Iterable[str]) -> schema.Tokenizer:

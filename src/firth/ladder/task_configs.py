@@ -75,7 +75,7 @@ def train_command(name: str, settings: TaskSettings) -> str:
 
 
 def _data_words(settings: TaskSettings, defaults: TaskSettings, rung: TaskRung) -> Iterator[tuple[str, str]]:
-    """Flags of the examples that are not the usual ones of the rung's preset."""
+    """Flags of the examples that are not as usual for the rung."""
     for flag in ("valid", "test", "encoding"):
         value = getattr(settings.data, flag)
         if value != getattr(defaults.data, flag):

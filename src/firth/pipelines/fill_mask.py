@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import torch
 
-from firth.arguments import as_text, batched, for_each
+from firth.arguments import as_count, as_text, batched, for_each
 from firth.config.core import bounded
 from firth.datasets.collators.batches import context_label, corrupt_batches, make_batches
 from firth.display import Table
@@ -125,7 +125,7 @@ class MaskedLMModel(TextModel):
     def fill(self, text: str | Iterable[str], count: int = 5, global_tokens: Sequence[int] = ()) -> Any:
         """The most probable tokens for each [MASK] of a text, each by itself; of a list of texts, a list of these.
         `global_tokens` are positions (0 is [CLS]) with global attention, in a model with windowed attention."""
-        return for_each(text, lambda text: self._fill(text, count, global_tokens))
+        return for_each(text, lambda text: self._fill(text, as_count(count), global_tokens))
 
     def _fill(self, text: str, count: int, global_tokens: Sequence[int]) -> list[list[MaskPrediction]]:
         special = self.tokenizer.special

@@ -9,7 +9,7 @@ from typing import Any, get_args
 
 import numpy as np
 
-from firth.arguments import as_list, as_texts
+from firth.arguments import as_count, as_list, as_texts
 from firth.config.core import bounded
 from firth.datasets import labelled_dataset
 from firth.datasets.records import Record
@@ -52,6 +52,7 @@ class BaseClassifier(TrainedModel, ABC):
         of inputs, a list of these."""
         if self.is_single(texts):
             return self.predict([texts], count, threshold)[0]
+        count = as_count(count)
         probabilities, labels = self.predict_proba(texts), self.labels
         best = np.argsort(-probabilities, axis=1, kind="stable")[:, :count]
         rows = zip(best.tolist(), probabilities, strict=True)

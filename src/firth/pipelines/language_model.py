@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
 
-from firth.arguments import as_text, batched, for_each
+from firth.arguments import as_count, as_text, batched, for_each
 from firth.config import from_dict
 from firth.datasets.token_cache import Split, byte_histogram
 from firth.display import Table
@@ -247,7 +247,7 @@ class LanguageModel(TextModel):
         """The most probable next tokens after a text, and their probabilities; the end of the text is [END]."""
         from firth.generation.word_completion import Completion
 
-        prefix = as_text(prefix)
+        prefix, count = as_text(prefix), as_count(count)
         log_probs = self._next_log_probs(prefix)
         probabilities, tokens = log_probs.double().exp().topk(min(count, len(log_probs)))
         before, special = self.tokenizer.encode(prefix), self.tokenizer.special.ids
@@ -276,7 +276,7 @@ class LanguageModel(TextModel):
         from firth.generation import word_completion
         from firth.tokenizers.word_boundaries import split_partial_word
 
-        prefix = as_text(prefix)
+        prefix, count = as_text(prefix), as_count(count)
         decoded = self.tokenizer.decode(self.tokenizer.encode(prefix))
         # as the tokenizer normalises it (lowercase), if only case differs
         before, partial_word = split_partial_word(decoded if decoded.casefold() == prefix.casefold() else prefix)

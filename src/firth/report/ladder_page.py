@@ -30,6 +30,7 @@ body { max-width: 70rem; } h2 { margin-top: 2.6rem; } p { max-width: 48rem; } .s
            color: var(--ink); unicode-bidi: plaintext; text-align: start; }
 .worst .bits { color: var(--soft); unicode-bidi: isolate; }
 .worst mark { border-radius: 3px; padding: .08em 0; white-space: pre-wrap; }
+@media screen and (min-width: 60rem) { td:first-child { white-space: nowrap; } }
 details { margin: .5rem 0; } details pre { font-size: .82rem; margin: .2rem 0; }
 """
 _LEVELS = ((12.0, 70), (9.0, 52), (6.0, 34), (3.0, 17))  # from so many bits on, this percentage of the heat colour

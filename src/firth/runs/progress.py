@@ -11,9 +11,9 @@ import time
 from collections.abc import Mapping
 from dataclasses import dataclass
 from math import isfinite
-from typing import Any, Literal, Protocol
+from typing import Any, Literal, Protocol, get_args
 
-from firth.errors import FirthError
+from firth.errors import FirthError, unknown
 
 Style = Literal["auto", "live", "plain", "json", "quiet"]
 STARTING = "starting"  # the stage without a name
@@ -53,14 +53,16 @@ class Quiet:
 
 
 class Plain(Quiet):
-    """A line for each stage and evaluation, and one every ten seconds or so: for logs and pipes."""
+    """A line for each stage and evaluation, and one every ten seconds or so: for logs and pipes.
+
+    A stage that has not been named is named after two seconds."""
 
     SECONDS = 10.0
     _PATIENCE = 2.0  # of the ticker, which leaves a line that is due to the next step
 
     def __init__(self) -> None:
         self._printed = self._began = time.monotonic()
-        self._stage = ""
+        self._stage, self._is_named = "", True
         self._ended = threading.Event()
         self._ended.set()
 
@@ -71,11 +73,11 @@ class Plain(Quiet):
     def stage(self, text: str) -> None:
         if text:
             self.say(f"{text} …")
-        self._watch(text or STARTING)
+        self._watch(text or STARTING, is_named=bool(text))
 
     def start(self, total: float, unit: str) -> None:
         self._printed = time.monotonic()
-        self._watch("training")
+        self._watch("training", is_named=True)
 
     def step(self, entry: Mapping[str, Any]) -> None:
         if time.monotonic() - self._printed >= self.SECONDS:
@@ -87,20 +89,22 @@ class Plain(Quiet):
     def stop(self) -> None:
         self._ended.set()
 
-    def _watch(self, stage: str) -> None:
+    def _watch(self, stage: str, is_named: bool) -> None:
         """Begin a stage, and say so again while it says nothing itself."""
-        self._stage, self._began = stage, time.monotonic()
+        self._stage, self._began, self._is_named = stage, time.monotonic(), is_named
         if self._ended.is_set():
             self._ended = threading.Event()
             threading.Thread(target=self._tick_until, args=(self._ended,), daemon=True).start()
 
     def _tick_until(self, ended: threading.Event) -> None:
-        while not ended.wait(1.0):
+        while not ended.wait(0.5):
             self.tick(time.monotonic())
 
     def tick(self, now: float) -> None:
         """A line if there was none for long."""
-        if now - self._printed >= self.SECONDS + self._PATIENCE:
+        limit = self.SECONDS + self._PATIENCE if self._is_named else self._PATIENCE
+        if now - self._printed >= limit:
+            self._is_named = True
             self.say(f"{self._stage} … {format_duration(now - self._began)}")
 
 
@@ -142,6 +146,9 @@ def evaluation_field(entry: Mapping[str, Any]) -> str:
 def progress(style: Style | Progress) -> Progress:
     """The reporter of a style, or the one given; auto is live on a terminal and plain otherwise."""
     if not isinstance(style, str):
+        if not all(hasattr(style, name) for name in ("say", "stage", "start", "step", "evaluation", "stop")):
+            do = f"write one of {', '.join(get_args(Style))}, or give an object with the methods of Progress"
+            raise FirthError("progress: not a style of progress reports", do=do)
         return style
     style = resolve_style(style)
     if style == "live":
@@ -153,6 +160,8 @@ def progress(style: Style | Progress) -> Progress:
 
 def resolve_style(style: Style) -> Style:
     """Auto is live on a terminal and plain otherwise."""
+    if style not in get_args(Style):
+        raise unknown("style of progress", style, get_args(Style))
     if style != "auto":
         return style
     return "live" if sys.stderr.isatty() else "plain"

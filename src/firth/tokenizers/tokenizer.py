@@ -117,7 +117,12 @@ class Tokenizer:
 
     def save(self, path: str | Path) -> None:
         """Write its `tokenizer.json`."""
-        Path(path).write_text(self._content, encoding="utf-8", newline="\n")
+        path = as_path(path)
+        try:
+            path.write_text(self._content, encoding="utf-8", newline="\n")
+        except OSError as error:
+            do = "name a file in an existing folder"
+            raise FirthError(f"cannot write: {error.strerror}", where=path, do=do) from None
 
     @cached_property
     def hash(self) -> str:

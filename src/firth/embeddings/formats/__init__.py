@@ -11,6 +11,7 @@ from pathlib import Path
 from tempfile import TemporaryFile
 from typing import BinaryIO
 
+from firth.arguments import as_path
 from firth.datasets import compression, numbered_lines
 from firth.embeddings.formats.vector_lines import is_number, parse_header
 from firth.embeddings.word_vectors import WordVectors
@@ -49,7 +50,7 @@ def read(path: Path | str) -> WordVectors:
 
 def write(store: WordVectors, path: Path | str, format: str = "") -> None:
     """Write a format; without one the extension decides (.safetensors, .txt, .vec, .bin; a folder: the projector)."""
-    path = Path(path)
+    path = as_path(path)
     format = format or _format_by_extension(store, path)
     if format not in FORMATS:
         raise unknown("format", format, FORMATS, where=path)
