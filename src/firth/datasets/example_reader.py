@@ -157,7 +157,8 @@ def small_world(name: str, split: str) -> tuple[Record, ...]:
     from firth.datasets.world import default_world
     from firth.datasets.world.gold import records
 
-    if name not in LAYERS:
+    layers = [name] if name in LAYERS else [layer for layer, (task_name, _) in LAYERS.items() if task_name == name]
+    if not layers:
         raise unknown("task of the world", name, LAYERS)
-    start, count = LAYERS[name][1][split]
-    return tuple(records(default_world(), name, count // 8, start))
+    start, count = LAYERS[layers[0]][1][split]
+    return tuple(records(default_world(), layers[0], count // 8, start))

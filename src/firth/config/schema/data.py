@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import ClassVar, Literal
 
 from firth.config.core import bounded
@@ -124,6 +124,26 @@ class ChoiceQuestions(LabelledExamples):
     kind: ClassVar[str] = "choices"
     tasks: ClassVar[tuple[str, ...]] = ("multiple-choice",)
     text: tuple[str, ...] = ("world",)  # files of choices, or sets that `firth data` lists
+
+
+@dataclass(frozen=True)
+class ChatTemplate:
+    """How a dialogue becomes text: each turn is the marker of its role, its text and [END]."""
+
+    system: str = "System:"  # the marker of a system turn
+    user: str = "User:"  # the marker of a user turn
+    assistant: str = "Assistant:"  # the marker of an assistant turn: a reply
+    system_prompt: str = ""  # the system turn of dialogues without one; empty: none
+
+
+@dataclass(frozen=True)
+class Dialogues(LabelledExamples):
+    """Dialogues: turns with roles, of which the assistant's are to be learned; an instruction with its reply is one."""
+
+    kind: ClassVar[str] = "dialogues"
+    tasks: ClassVar[tuple[str, ...]] = ("dialogue",)
+    text: tuple[str, ...] = ("world",)  # files of messages or of instructions, or sets that `firth data` lists
+    template: ChatTemplate = field(default_factory=ChatTemplate)  # stored with the run, which chats by it
 
 
 @dataclass(frozen=True)
