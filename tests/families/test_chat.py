@@ -42,10 +42,14 @@ TWO_STACKS = {
 }  # fmt: skip
 MODELS = {
     "decoder": ("chat-lm:tiny", SMALL),
-    "lstm": ("lstm-lm:tiny", {**SMALL, "backbone.depth": 1, "data": "dialogues", "batching": "dialogues",
-                               "train.optimizer.name": "adamw"}),
+    "lstm": ("lstm-lm:tiny", {**SMALL, "backbone.width": 64, "backbone.depth": 1, "data": "dialogues",
+                               "batching": "dialogues", "train.schedule.shape": "constant"}),
     "encoder-decoder": ("chat-seq2seq:tiny", TWO_STACKS),
 }
+
+
+# without attention the words of the question take longer to be found
+STEPS, RATES = {"lstm": 400}, {"lstm": 1e-2}
 
 
 @pytest.fixture(scope="module")
@@ -62,9 +66,9 @@ def models(file):
     def get(kind):
         if kind not in trained:
             preset, settings = MODELS[kind]
-            more = {"budget": "90 steps", "settings": {**settings, "batching.tokens_per_batch": 512}}
+            more = {"budget": f"{STEPS.get(kind, 90)} steps", "settings": {**settings, "batching.tokens_per_batch": 512}}
             out = file.parent / kind
-            trained[kind] = firth.train(preset, text=str(file), out=out, learning_rate=5e-3, threads=1, **more)
+            trained[kind] = firth.train(preset, text=str(file), out=out, learning_rate=RATES.get(kind, 5e-3), threads=1, **more)
         return trained[kind]
 
     return get
@@ -108,9 +112,10 @@ def test_a_session_keeps_its_history(models, kind):
     assert [session.say(turn).text for turn in ("colour of coal ?", "again ?")] == ["black", "black"]
     assert [each["role"] for each in session.messages] == ["system", "user", "assistant", "user", "assistant"]
     before = session.turns
-    with pytest.raises(FirthError, match="shorten it"):
-        session.say("again " * 100)
-    assert session.turns == before
+    if kind != "lstm":  # which reads texts of any length
+        with pytest.raises(FirthError, match="shorten it"):
+            session.say("again " * 100)
+        assert session.turns == before
     for _ in range(12):
         reply = session.say("colour of sky ?")
     assert session.dropped == reply.dropped and (session.dropped > 0 or kind == "lstm")
@@ -171,6 +176,7 @@ def test_it_answers_files_of_dialogues_and_of_instructions(models, file, tmp_pat
 # --- from other runs ----------------------------------------------------------------------------------------------
 
 
+# What pre-trained runs have read.
 TEXT = [" ".join(["colour of", thing, "?", colour, "again ?", "call 3"]) for thing, colour in COLOURS.items()] * 12
 PRETRAINED = {
     "transformer-lm:tiny": "chat-lm:tiny", "gpt-2:tiny": "chat-lm:tiny", "lstm-lm:tiny": "chat-lm:tiny",
