@@ -109,5 +109,5 @@ def test_the_system_prompt_of_the_template_opens_dialogues_without_one(tokenizer
 def test_unknown_roles_and_markers_that_are_the_same_are_refused(tokenizer):
     with pytest.raises(FirthError, match="unknown role 'tool'"):
         DialogueEncoder(ChatTemplate(), tokenizer).encode([Dialogue((Turn("tool", "7"),))])
-    with pytest.raises(FirthError, match="markers apart: System:, Me:, Me:.*data.template.assistant"):
+    with pytest.raises(FirthError, match=r"markers apart: System:, Me:, Me:.*data.template.assistant"):
         DialogueEncoder(ChatTemplate(user="Me:", assistant="Me:"), tokenizer)

@@ -33,7 +33,12 @@ def dialogues():
         yield {"messages": messages}
 
 
-SETTINGS = {"tokenizer.model": "word", "batching.length": 64, "data.group_duplicates": False, "train.evaluate_every": 90}
+SETTINGS = {
+    "tokenizer.model": "word",
+    "batching.length": 64,
+    "data.group_duplicates": False,
+    "train.evaluate_every": 90,
+}
 SMALL = {"backbone.width": 32, "backbone.depth": 2, "backbone.dropout": 0, **SETTINGS}
 TWO_STACKS = {
     **{f"backbone.{side}.{name}": value for side in ("encoder", "decoder") for name, value in
@@ -42,8 +47,17 @@ TWO_STACKS = {
 }  # fmt: skip
 MODELS = {
     "decoder": ("chat-lm:tiny", SMALL),
-    "lstm": ("lstm-lm:tiny", {**SMALL, "backbone.width": 64, "backbone.depth": 1, "data": "dialogues",
-                               "batching": "dialogues", "train.schedule.shape": "constant"}),
+    "lstm": (
+        "lstm-lm:tiny",
+        {
+            **SMALL,
+            "backbone.width": 64,
+            "backbone.depth": 1,
+            "data": "dialogues",
+            "batching": "dialogues",
+            "train.schedule.shape": "constant",
+        },
+    ),
     "encoder-decoder": ("chat-seq2seq:tiny", TWO_STACKS),
 }
 
@@ -66,9 +80,14 @@ def models(file):
     def get(kind):
         if kind not in trained:
             preset, settings = MODELS[kind]
-            more = {"budget": f"{STEPS.get(kind, 90)} steps", "settings": {**settings, "batching.tokens_per_batch": 512}}
+            more = {
+                "budget": f"{STEPS.get(kind, 90)} steps",
+                "settings": {**settings, "batching.tokens_per_batch": 512},
+            }
             out = file.parent / kind
-            trained[kind] = firth.train(preset, text=str(file), out=out, learning_rate=RATES.get(kind, 5e-3), threads=1, **more)
+            trained[kind] = firth.train(
+                preset, text=str(file), out=out, learning_rate=RATES.get(kind, 5e-3), threads=1, **more
+            )
         return trained[kind]
 
     return get
@@ -95,7 +114,8 @@ def test_exact_match_is_that_of_greedy_replies(models, kind, tmp_path):
     """One pass with teacher forcing counts what generation gives, on dialogues of which some replies are wrong."""
     model = models(kind)
     wrong = [("user", "colour of sky ?"), ("assistant", "green"), ("user", "again ?"), ("assistant", "green")]
-    given = [[(m["role"], m["content"]) for m in each["messages"]] for each in dialogues()][:12] + [wrong, wrong[:2]]
+    given = [[(m["role"], m["content"]) for m in each["messages"]] for each in dialogues()]
+    given = [*given[:12], wrong, wrong[:2]]
     generated = [
         model.chat(turns[:at]) == text
         for turns in given

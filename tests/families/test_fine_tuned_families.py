@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 import json
+from itertools import pairwise
 
 import numpy as np
 import pytest
 
 import firth
 from firth.config import core
-from firth.errors import FirthError
 from firth.presets import preset
 
-WORDS = "the dog sees a red house near old trees".split()
+WORDS = ["the", "dog", "sees", "a", "red", "house", "near", "old", "trees"]
 TEXT = [" ".join(WORDS[(n * k + k) % 9] for k in range(12)) for n in range(1, 60)]
 # How wide the networks are that pre-training makes: presets of one shape share their settings.
 STACK = {"width": 16, "depth": 2, "dropout": 0}
@@ -25,7 +25,12 @@ FAMILIES = {
     "bart:tiny": TWO, "t5:tiny": TWO, "t5-v1.1:tiny": TWO,
 }  # fmt: skip
 FEW = {"train.evaluate_every": 2, "train.eval_batches": 1, "train.threads": 1, "train.checkpoint_every": 2}
-SMALLER = {"batching.batch_size": 4, "batching.tokens_per_batch": 128, "batching.length": 32, "tokenizer.vocabulary_size": 300}
+SMALLER = {
+    "batching.batch_size": 4,
+    "batching.tokens_per_batch": 128,
+    "batching.length": 32,
+    "tokenizer.vocabulary_size": 300,
+}
 
 
 def texts():
@@ -33,14 +38,16 @@ def texts():
 
 
 def pairs():
-    rows = zip(TEXT, TEXT[1:], strict=False)
+    rows = pairwise(TEXT)
     return [json.dumps({"left": one, "right": two, "label": ("yes", "no")[n % 2]}) for n, (one, two) in enumerate(rows)]
 
 
 def questions():
-    lists = [{"context": text, "qas": [{"id": f"q{n}", "question": "what is red ?",
-                                        "answers": [{"text": text.split()[3], "answer_start": len(" ".join(text.split()[:3])) + 1}]}]}
-             for n, text in enumerate(TEXT)]  # fmt: skip
+    lists = []
+    for n, text in enumerate(TEXT):
+        before, answer = " ".join(text.split()[:3]), text.split()[3]
+        answers = [{"text": answer, "answer_start": len(before) + 1}]
+        lists.append({"context": text, "qas": [{"id": f"q{n}", "question": "what is red ?", "answers": answers}]})
     return [json.dumps({"version": "1.1", "data": [{"title": "t", "paragraphs": lists}]})]
 
 
@@ -52,7 +59,8 @@ def choices():
 
 
 def sentences():
-    return [line for text in TEXT for line in [*(f"{word}\t{'NOUN' if word in ('dog', 'house') else 'X'}" for word in text.split()), ""]]  # fmt: skip
+    tagged = {word: "NOUN" if word in ("dog", "house") else "X" for word in WORDS}
+    return [line for text in TEXT for line in [*(f"{word}\t{tagged[word]}" for word in text.split()), ""]]
 
 
 def labels_of(model):
@@ -62,7 +70,6 @@ def labels_of(model):
 
 def pair_labels(model):
     return np.allclose(model.predict_proba([("the dog", "a house")]).sum(1), 1, atol=1e-4)
-
 
 
 TASKS = {

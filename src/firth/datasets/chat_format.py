@@ -57,7 +57,9 @@ class DialogueEncoder:
         # after a blank, so that the words of a reply have the tokens that they have within a text
         encoded = self.tokenizer.encode_batch([f" {text}" for text in distinct])
         ids = dict(zip(distinct, map(tuple, encoded), strict=True))
-        return [[EncodedTurn(self._marker(turn.role), ids[turn.text], turn.role) for turn in turns] for turns in complete]
+        return [
+            [EncodedTurn(self._marker(turn.role), ids[turn.text], turn.role) for turn in turns] for turns in complete
+        ]
 
     def _marker(self, role: str) -> tuple[int, ...]:
         if role not in self.markers:

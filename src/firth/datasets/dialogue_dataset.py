@@ -73,9 +73,7 @@ class DialogueReader(ExampleReader):
         return self.convert_all(records, [Converter(self.config.tasks[0])], FROM_PYTHON)
 
 
-def read(
-    config: schema.Dialogues, seed: int, say: Callable[[str], None] = silent
-) -> dict[str, labelled_dataset.Split]:
+def read(config: schema.Dialogues, seed: int, say: Callable[[str], None] = silent) -> dict[str, labelled_dataset.Split]:
     """The dialogues of each split."""
     return labelled_dataset.read(config, seed, say, DialogueReader(config, say))
 
@@ -128,7 +126,9 @@ def _check(config: schema.Neural) -> None:
         do = "set batching.kind=dialogues (decoders) or source-target (encoder-decoders)"
         raise FirthError(what, where="batching.kind", do=do)
     if type(config.objective) is not objective:
-        what = f"batching.kind = {config.batching.kind} of dialogues does not fit objective.kind = {config.objective.kind}"
+        what = (
+            f"batching.kind = {config.batching.kind} of dialogues does not fit objective.kind = {config.objective.kind}"
+        )
         raise FirthError(what, where="objective.kind", do=f"set objective.kind={objective.kind}")
 
 
@@ -145,9 +145,7 @@ def make_split(part: labelled_dataset.Split, config: schema.Neural, tokenizer: T
     return DialogueSplit(*shared, overlap=part.overlap, dialogues=dialogues)
 
 
-def reply_pairs(
-    turns: EncodedDialogue, length: int, tokenizer: Tokenizer
-) -> Iterator[tuple[np.ndarray, np.ndarray]]:
+def reply_pairs(turns: EncodedDialogue, length: int, tokenizer: Tokenizer) -> Iterator[tuple[np.ndarray, np.ndarray]]:
     """A source and a target for each reply of a dialogue: the turns before it that fit, and its text."""
     for number, turn in enumerate(turns):
         if turn.is_reply:
@@ -168,7 +166,9 @@ def _report(
     rows = []
     for name, part in parts.items():
         tally, example = splits[name].tally, labelled_dataset.describe(part.examples[0]).replace("\n", " / ")
-        rows.append(Part(name, tally.documents, tally.tokens, tally.bytes, example, bool(getattr(config.data, name, ()))))
+        rows.append(
+            Part(name, tally.documents, tally.tokens, tally.bytes, example, bool(getattr(config.data, name, ())))
+        )
     report(rows, say, "dialogues")
     replies = sum(turn.role == ASSISTANT for each in parts["train"].examples for turn in each.turns)
     say(f"{replies:,} replies to learn; {_count_cut(splits['train'], config, tokenizer)}")
@@ -184,4 +184,3 @@ def _count_cut(train: Split, config: schema.Neural, tokenizer: Tokenizer) -> str
         assert isinstance(train, ReplySplit)
         cut = int((train.lengths[:, 1] - 1 > length).sum())
     return f"{cut:,} of them are cut to {length} tokens" if cut else f"all fit into {length} tokens"
-

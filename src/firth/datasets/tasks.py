@@ -12,6 +12,7 @@ from firth.datasets.readers.values import parse_number, quote
 from firth.datasets.records import (
     Alignment,
     Analogy,
+    Answer,
     Choices,
     Dialogue,
     Image,
@@ -32,6 +33,7 @@ from firth.datasets.records import (
 )
 from firth.errors import FirthError, unknown
 
+UNANSWERABLE = "unanswerable"  # the label, or the generated answer, of a question that has none
 # Usual names of the columns of tables: for each role of a task, the first of these names that a table has is used.
 COLUMN_NAMES = {
     "text": ("text", "sentence", "question", "review", "body", "document", "content", "word", "name"),
@@ -42,6 +44,9 @@ COLUMN_NAMES = {
     "prompt": ("prompt", "instruction", "question", "input"),
     "completion": ("completion", "response", "output", "answer", "reply"),
     "input": ("input", "context"),
+    "question": ("question", "query"),
+    "answer": ("answer", "answers", "label"),
+    "context": ("context", "passage", "paragraph"),
     "summary": ("summary", "subject", "headline", "title", "highlights"),
 }
 
@@ -101,6 +106,24 @@ def _with_reply(dialogue: Dialogue) -> Dialogue:
     return dialogue
 
 
+def _asked(question: str, answer: str, context: str, line: int) -> Question:
+    """A question with its answer, which begins where the context has it first (-1: nowhere)."""
+    answers = (Answer(answer, context.find(answer)),) if answer.strip() else ()
+    return Question(str(line), context, question, answers, line=line)
+
+
+def _answered(question: Question) -> Labelled | Pair:
+    """A question, with its context if it has one, whose label is its answer."""
+    label = question.answers[0].text if question.answers else UNANSWERABLE
+    if not question.context:
+        return Labelled(question.text, (label,), question.line)
+    return Pair(question.text, question.context, label, line=question.line)
+
+
+def _answer_as_label(question: str, answer: str, context: str, line: int) -> Labelled | Pair:
+    return _answered(_asked(question, answer, context, line))
+
+
 def _choices(row: Row) -> Choices:
     if not choices.has_choices(row.names):
         there = ", ".join(map(quote, row.names)) if row.names else f"{len(row.values)} without names"
@@ -157,7 +180,21 @@ TASKS: dict[str, Task] = {
     "ner": Task("named entity recognition: spans of words are names, with a label", (Tagged,)),
     "parsing": Task("dependency parsing: every word has a head", (Sentence,)),
     "constituency": Task("constituency parsing: a sentence has a phrase-structure tree", (Tree,)),
-    "question-answering": Task("extractive question answering: the answer is a span of a text", (Question,)),
+    "question-answering": Task(
+        "question answering: the answer is a span of a text, or generated",
+        (Question,),
+        ("question", "answer"),
+        _asked,
+        optional=("context",),
+    ),
+    "answer-classification": Task(
+        "question answering as classification: every answer is a label (closed answer set)",
+        (Labelled, Pair),
+        ("question", "answer"),
+        _answer_as_label,
+        optional=("context",),
+        converters=((Question, _answered),),
+    ),
     "multiple-choice": Task(
         "multiple choice: one of several texts answers a question or continues a text",
         (Choices,),

@@ -226,4 +226,3 @@ def _to_reply(turns: Sequence[Turn]) -> tuple[Turn, ...]:
     """The turns up to the last reply."""
     last = max((number for number, turn in enumerate(turns) if turn.role == ASSISTANT), default=-1)
     return tuple(turns[: last + 1])
-

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from itertools import chain
+from itertools import chain, pairwise
 
 import numpy as np
 import torch
@@ -90,4 +90,4 @@ def _runs(predicted: np.ndarray) -> Iterator[tuple[int, int]]:
     padded = np.pad(predicted, ((0, 0), (1, 0)))
     begins = (predicted & ~padded[:, :-1]).ravel()[predicted.ravel()]
     starts = [*np.flatnonzero(begins).tolist(), len(begins)]
-    return zip(starts[:-1], starts[1:], strict=True)
+    return pairwise(starts)

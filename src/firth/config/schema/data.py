@@ -91,6 +91,7 @@ class TextToText(TaskExamples):
         "classification",
         "pairs",
         "similarity",
+        "question-answering",
     )
     prefixes: tuple[str, ...] = ()  # task prefixes, put before the source texts of each file or set
     source: tuple[str, ...] = ()  # files of source texts, instead of `text`
@@ -99,6 +100,9 @@ class TextToText(TaskExamples):
     valid_target: tuple[str, ...] = ()  # target texts of the validation split
     test_source: tuple[str, ...] = ()  # source texts of the test split
     test_target: tuple[str, ...] = ()  # target texts of the test split
+    # question answering. with: the source is the question and its context (open book); without: the question alone
+    # (closed book; Roberts et al. 2020)
+    context: Literal["with", "without"] = "with"
     empty_pairs: Literal["refuse", "drop"] = "refuse"  # what to do with a pair of which one text is empty
     vocabularies: Literal["shared", "separate"] = "shared"  # one vocabulary for source and target, or one for each
 
