@@ -320,13 +320,17 @@ def _resolve_paths(config: schema.System) -> schema.System:
 
 def _source_names(text: str | Path | Iterable[Any], data: Any) -> tuple[str, ...]:
     """The name of a text; documents, or tagged sentences, from Python are kept in a file, whose name it is."""
+    from firth.datasets import dialogue_dataset, tagged_sentences
     from firth.datasets.sources import keep_documents
-    from firth.datasets.tagged_sentences import as_documents
     from firth.datasets.token_cache import default_cache
 
     if isinstance(text, (str, Path)):
         return (str(text),)
-    documents = as_documents(text) if isinstance(data, schema.TaggedWords) else text
+    as_documents: Mapping[type, Callable[[Any], Iterable[str]]] = {
+        schema.TaggedWords: tagged_sentences.as_documents,
+        schema.Dialogues: dialogue_dataset.as_documents,
+    }
+    documents = as_documents[type(data)](text) if type(data) in as_documents else text
     return (keep_documents(documents, default_cache() / "spool"),)
 
 

@@ -12,6 +12,7 @@ import typer
 
 from firth import api
 from firth.cli.busy_line import say_doing
+from firth.cli.chat import run_chat
 from firth.cli.console import print_json, read_inputs, require_writable, split_commas
 from firth.cli.options import JSON, RUN, THREADS, VERBOSE, choice
 from firth.config import core
@@ -122,6 +123,8 @@ def run(
     features: Annotated[
         bool | None, typer.Option("--features", help="Print each label's most informative n-grams (linear models).")
     ] = None,
+    chat: Annotated[bool, typer.Option("--chat", help="Chat: each line is a turn of one conversation.")] = False,
+    system: Annotated[str, typer.Option(metavar="TEXT", help="With --chat: the system prompt.")] = "",
     embed: Annotated[bool | None, typer.Option("--embed", help="Print the vector of the input.")] = None,
     next_sentence: Annotated[
         str | None,
@@ -166,6 +169,14 @@ def run(
     say_doing("firth run")
     if out and file is None:
         raise FirthError("no file to predict for", where="--out", do="name one with --text")
+    if system and not chat:
+        raise FirthError("--system belongs to --chat", do="add --chat")
+    if chat:
+        if file is not None:
+            do = "leave --chat out: every dialogue of the file gets its reply"
+            raise FirthError("--chat reads turns, not a file", where="--text", do=do)
+        run_chat(model, text, system, options, as_json)
+        return
     if file is not None:
         source = Source(file, file_format, _parse_columns(columns))
         _predict_file(model, source, options, "jsonl" if as_json else form, out)

@@ -6,13 +6,13 @@ from collections.abc import Callable, Iterable, Iterator
 from functools import lru_cache
 from pathlib import Path
 
-from firth.config.schema import LabelledExamples
+from firth.config.schema import LabelledExamples, Questions
 from firth.datasets import numbered_lines, readers, sets, spool
 from firth.datasets.compression import missing_file
 from firth.datasets.examples import Example, labels_of
 from firth.datasets.readers.fasttext_labels import Labels
 from firth.datasets.readers.image_folders import folder_format
-from firth.datasets.records import Image, Record, Row
+from firth.datasets.records import Image, Question, Record, Row
 from firth.datasets.sources import SPOOL_PREFIX
 from firth.datasets.table_columns import TableColumns, first_fitting, name_columns, silent
 from firth.datasets.table_columns import converters as get_converters
@@ -116,6 +116,8 @@ class ExampleReader:
                 if not isinstance(example, Example):
                     what = f"examples of the task {convert.name} are neither texts with labels nor pairs"
                     raise FirthError(what, do="choose another: --set data.tasks=classification,pairs")
+                if isinstance(self.config, Questions) and isinstance(example, Question):
+                    _require_spans(example)
                 if not all(labels_of(example)):
                     raise FirthError("an empty label", do="fill it in")
             except FirthError as error:
@@ -123,6 +125,15 @@ class ExampleReader:
                 do = name_columns(convert) if isinstance(error, UnfitError) and isinstance(record, Row) else error.do
                 raise type(error)(error.what, where=error.where or location, do=do) from None
             yield example
+
+
+def _require_spans(question: Question) -> None:
+    """Refuse an answer that no span of the context is."""
+    if not question.context:
+        do = "give a column context, or generate answers: firth train text-to-text"
+        raise FirthError("a question without a context to find its answer in", do=do)
+    if any(answer.start < 0 for answer in question.answers):
+        raise FirthError(f"the context has no {question.answers[0].text!r}", do="correct the answer, or its context")
 
 
 def spooled(path: Path) -> Iterator[tuple[int, str]]:
@@ -157,7 +168,8 @@ def small_world(name: str, split: str) -> tuple[Record, ...]:
     from firth.datasets.world import default_world
     from firth.datasets.world.gold import records
 
-    if name not in LAYERS:
+    layers = [name] if name in LAYERS else [layer for layer, (task_name, _) in LAYERS.items() if task_name == name]
+    if not layers:
         raise unknown("task of the world", name, LAYERS)
-    start, count = LAYERS[name][1][split]
-    return tuple(records(default_world(), name, count // 8, start))
+    start, count = LAYERS[layers[0]][1][split]
+    return tuple(records(default_world(), layers[0], count // 8, start))

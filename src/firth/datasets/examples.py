@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 from firth.datasets import numbered_lines
-from firth.datasets.records import Choices, Image, Labelled, Pair, Question
+from firth.datasets.records import Choices, Dialogue, Image, Labelled, Pair, Question
 
 
 class TaggedSentence(NamedTuple):
@@ -22,16 +22,18 @@ class TaggedSentence(NamedTuple):
         return numbered_lines.at(self.where, self.lines[word] if self.lines else 0)
 
 
-Example = Labelled | Pair | Image | TaggedSentence | Question | Choices
+Example = Labelled | Pair | Image | TaggedSentence | Question | Choices | Dialogue
 
 
 def texts_of(example: Example) -> tuple[str, ...]:
     """The one or two texts of an example; an image has none, and a tagged sentence its words; of a multiple-choice
-    question the second has the choices too."""
+    question the second has the choices too, and a dialogue has a line for each turn."""
     if isinstance(example, Image):
         return ()
     if isinstance(example, TaggedSentence):
         return (" ".join(example.words),)
+    if isinstance(example, Dialogue):
+        return ("\n".join(turn.text for turn in example.turns),)
     if isinstance(example, Question):
         return example.text, example.context
     if isinstance(example, Choices):
@@ -43,7 +45,7 @@ def labels_of(example: Example) -> tuple[str, ...]:
     """The labels of an example; those of words, and answers, are not counted."""
     if isinstance(example, Labelled):
         return example.labels
-    if isinstance(example, TaggedSentence | Question | Choices):
+    if isinstance(example, TaggedSentence | Question | Choices | Dialogue):
         return ()
     return () if example.label is None else (example.label,)
 

@@ -13,7 +13,7 @@ from firth.config.schema import LabelledExamples
 from firth.datasets import leakage
 from firth.datasets.example_reader import SPLIT_ALIASES, SPLITS, WORLD, ExampleReader
 from firth.datasets.examples import Example, TaggedSentence, describe, describe_with_label, labels_of, texts_of
-from firth.datasets.records import Choices, Image, Pair, Question
+from firth.datasets.records import Choices, Dialogue, Image, Pair, Question
 from firth.datasets.table_columns import silent
 from firth.datasets.text_dataset import assign_splits
 from firth.errors import FirthError
@@ -127,6 +127,8 @@ def _content(example: Example) -> bytes:
     if isinstance(example, Choices):
         content = [example.context, example.question, *example.choices, example.answer]
         return json.dumps({"choices": content}, ensure_ascii=False).encode()
+    if isinstance(example, Dialogue):
+        return json.dumps({"dialogue": example.turns}, ensure_ascii=False).encode()
     if isinstance(example, Question):
         content = [example.text, example.context, *map(tuple, example.answers)]
         return json.dumps({"question": content}, ensure_ascii=False).encode()

@@ -10,9 +10,12 @@ from itertools import chain
 from firth.config import schema
 from firth.datasets import labelled_dataset, numbered_lines
 from firth.datasets.readers.parallel import Parallel
-from firth.datasets.records import Pair
+from firth.datasets.records import Pair, Question
 from firth.datasets.table_columns import silent
+from firth.datasets.tasks import UNANSWERABLE
 from firth.errors import FirthError
+
+ANSWER = "answer"  # a field of a pair: an answer that is right
 
 
 def read_pairs(
@@ -63,7 +66,7 @@ def _read_tasks(config: schema.TextToText, seed: int, say: Callable[[str], None]
         name: labelled_dataset.make_split(
             name,
             chain.from_iterable(
-                add_prefix(_without_empty(to_source_target(task[name].examples), text, config.empty_pairs), prefix)
+                add_prefix(_without_empty(_pairs(task[name], config), text, config.empty_pairs), prefix)
                 for task, prefix, text in zip(tasks, prefixes, config.text, strict=True)
                 if name in task
             ),
@@ -73,9 +76,17 @@ def _read_tasks(config: schema.TextToText, seed: int, say: Callable[[str], None]
     return labelled_dataset.audited(splits)
 
 
-def to_source_target(examples: Iterable[labelled_dataset.Example]) -> Iterator[Pair]:
-    """Task examples as source and target texts: a text and its label, two texts and their label or score, or a pair."""
+def _pairs(split: labelled_dataset.Split, config: schema.TextToText) -> Iterator[Pair]:
+    return to_source_target(split.examples, config.context == "with")
+
+
+def to_source_target(examples: Iterable[labelled_dataset.Example], with_context: bool = True) -> Iterator[Pair]:
+    """Task examples as source and target texts: a text and its label, two texts and their label or score, a question
+    and its first answer, or a pair."""
     for example in examples:
+        if isinstance(example, Question):
+            yield _question_and_answer(example, with_context)
+            continue
         labels = labelled_dataset.labels_of(example)
         if isinstance(example, Pair) and not labels and example.score is None:
             yield Pair(example.left, example.right, line=example.line)
@@ -83,6 +94,25 @@ def to_source_target(examples: Iterable[labelled_dataset.Example]) -> Iterator[P
         target = ", ".join(labels) or f"{example.score:g}"
         source = example.text if not isinstance(example, Pair) else f"first: {example.left} second: {example.right}"
         yield Pair(source, target, line=example.line)
+
+
+def _question_and_answer(question: Question, with_context: bool) -> Pair:
+    """A question as T5 reads it (Raffel et al. 2020), with all of its answers to be scored by."""
+    context = f" context: {question.context}" if with_context and question.context else ""
+    answers = tuple((ANSWER, answer.text) for answer in question.answers) or ((ANSWER, ""),)
+    return Pair(
+        f"question: {question.text}{context}", answers[0][1] or UNANSWERABLE, line=question.line, fields=answers
+    )
+
+
+def answers_of(pair: Pair) -> list[str]:
+    """The right answers of a question; none of one that has no answer."""
+    return [text for name, text in pair.fields if name == ANSWER and text]
+
+
+def is_question(pair: Pair) -> bool:
+    """Whether the target of a pair is the answer to a question."""
+    return any(name == ANSWER for name, _ in pair.fields)
 
 
 def add_prefix(pairs: Iterable[Pair], prefix: str) -> Iterator[Pair]:

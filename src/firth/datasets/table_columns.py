@@ -107,7 +107,7 @@ def guess_table(form: Format, path: object, task_name: str) -> tuple[Format, dic
 def converters(config: LabelledExamples) -> list[Converter]:
     """Converters of the tasks that have the configured columns, or of the first task, whose error explains."""
     columns = dict(_column(setting) for setting in config.columns)
-    kinds = [kind for kind in config.tasks if set(columns) <= set(task(kind).columns)]
+    kinds = [kind for kind in config.tasks if set(columns) <= {*task(kind).columns, *task(kind).optional}]
     return [Converter(kind, columns) for kind in kinds or config.tasks[:1]]
 
 

@@ -7,10 +7,12 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 
 from firth.datasets.readers import choices, conllu, trees
+from firth.datasets.readers.dialogues import ASSISTANT
 from firth.datasets.readers.values import parse_number, quote
 from firth.datasets.records import (
     Alignment,
     Analogy,
+    Answer,
     Choices,
     Dialogue,
     Image,
@@ -31,6 +33,7 @@ from firth.datasets.records import (
 )
 from firth.errors import FirthError, unknown
 
+UNANSWERABLE = "unanswerable"  # the label, or the generated answer, of a question that has none
 # Usual names of the columns of tables: for each role of a task, the first of these names that a table has is used.
 COLUMN_NAMES = {
     "text": ("text", "sentence", "question", "review", "body", "document", "content", "word", "name"),
@@ -40,6 +43,10 @@ COLUMN_NAMES = {
     "score": ("score", "similarity", "relatedness_score", "relatedness", "rating"),
     "prompt": ("prompt", "instruction", "question", "input"),
     "completion": ("completion", "response", "output", "answer", "reply"),
+    "input": ("input", "context"),
+    "question": ("question", "query"),
+    "answer": ("answer", "answers", "label"),
+    "context": ("context", "passage", "paragraph"),
     "summary": ("summary", "subject", "headline", "title", "highlights"),
 }
 
@@ -52,6 +59,7 @@ class Task:
     records: tuple[type, ...]
     columns: tuple[str, ...] = ()
     from_row: Callable[..., Record] | None = None  # of the columns' values and the line
+    optional: tuple[str, ...] = ()  # further columns of rows: empty where a table has none
     converters: tuple[tuple[type, Callable[..., Record]], ...] = ()  # further types, and how they are converted
     required: tuple[str, str] = ("", "")  # a field that must be filled, and the error if it is not
 
@@ -81,8 +89,39 @@ def _pair(left: str, right: str, line: int) -> Pair:
     return Pair(left, right, line=line)
 
 
-def _reply(prompt: str, completion: str, line: int) -> Dialogue:
-    return Dialogue((Turn("user", prompt), Turn("assistant", completion)), line)
+def _instruction(prompt: str, completion: str, given: str, line: int) -> Dialogue:
+    """An instruction, with an input or without (Alpaca), and its reply."""
+    instruction = "\n\n".join(part for part in (prompt, given) if part.strip())
+    return _with_reply(Dialogue((Turn("user", instruction), Turn(ASSISTANT, completion)), line))
+
+
+def _with_reply(dialogue: Dialogue) -> Dialogue:
+    """The dialogue, if there is something to learn from it."""
+    replies = [turn.text for turn in dialogue.turns if turn.role == ASSISTANT]
+    if not all(map(str.strip, replies)):
+        raise FirthError("an empty reply", do="fill it in, or remove the dialogue")
+    if not replies:
+        what = f"a dialogue without a reply: it has no turn of the role {ASSISTANT}"
+        raise FirthError(what if dialogue.turns else "an empty dialogue: it has no turns", do="add one, or remove it")
+    return dialogue
+
+
+def _asked(question: str, answer: str, context: str, line: int) -> Question:
+    """A question with its answer, which begins where the context has it first (-1: nowhere)."""
+    answers = (Answer(answer, context.find(answer)),) if answer.strip() else ()
+    return Question(str(line), context, question, answers, line=line)
+
+
+def _answered(question: Question) -> Labelled | Pair:
+    """A question, with its context if it has one, whose label is its answer."""
+    label = question.answers[0].text if question.answers else UNANSWERABLE
+    if not question.context:
+        return Labelled(question.text, (label,), question.line)
+    return Pair(question.text, question.context, label, line=question.line)
+
+
+def _answer_as_label(question: str, answer: str, context: str, line: int) -> Labelled | Pair:
+    return _answered(_asked(question, answer, context, line))
 
 
 def _choices(row: Row) -> Choices:
@@ -141,7 +180,21 @@ TASKS: dict[str, Task] = {
     "ner": Task("named entity recognition: spans of words are names, with a label", (Tagged,)),
     "parsing": Task("dependency parsing: every word has a head", (Sentence,)),
     "constituency": Task("constituency parsing: a sentence has a phrase-structure tree", (Tree,)),
-    "question-answering": Task("extractive question answering: the answer is a span of a text", (Question,)),
+    "question-answering": Task(
+        "question answering: the answer is a span of a text, or generated",
+        (Question,),
+        ("question", "answer"),
+        _asked,
+        optional=("context",),
+    ),
+    "answer-classification": Task(
+        "question answering as classification: every answer is a label (closed answer set)",
+        (Labelled, Pair),
+        ("question", "answer"),
+        _answer_as_label,
+        optional=("context",),
+        converters=((Question, _answered),),
+    ),
     "multiple-choice": Task(
         "multiple choice: one of several texts answers a question or continues a text",
         (Choices,),
@@ -152,8 +205,9 @@ TASKS: dict[str, Task] = {
         "dialogue: turns with roles; an instruction and its reply are two",
         (Dialogue,),
         ("prompt", "completion"),
-        _reply,
-        required=("turns", "a dialogue without a turn"),
+        _instruction,
+        optional=("input",),
+        converters=((Dialogue, _with_reply),),
     ),
     "senses": Task(
         "word-sense disambiguation: a word of a sentence has a sense",
@@ -200,9 +254,9 @@ class Converter:
     def __init__(self, task: str, columns: Mapping[str, str] | None = None) -> None:
         self.name, self.task, self.columns = task, get_task(task), dict(columns or {})
         self.converters = dict(self.task.converters)
-        self._positions: dict[tuple[tuple[str, ...], int], list[int]] = {}
+        self._positions: dict[tuple[tuple[str, ...], int], list[int | None]] = {}
         for role in self.columns:
-            if role not in self.task.columns:
+            if role not in (*self.task.columns, *self.task.optional):
                 raise unknown(f"column of task {task}", role, self.task.columns or ("none",))
 
     def __call__(self, record: Record) -> Record:
@@ -215,7 +269,8 @@ class Converter:
             positions = self._positions.get(key)
             if positions is None:
                 positions = self._positions[key] = self._find(record)
-            return self.task.from_row(*(record.values[position] for position in positions), record.line)
+            cells = ("" if position is None else record.values[position] for position in positions)
+            return self.task.from_row(*cells, record.line)
         if kind not in self.task.records:
             raise self._wrong_kind(kind)
         field, error = self.task.required
@@ -225,18 +280,19 @@ class Converter:
 
     def positions(self, row: Row) -> dict[str, int]:
         """The position of each role's column in rows like this one."""
-        return dict(zip(self.task.columns, self._find(row), strict=True))
+        found = zip((*self.task.columns, *self.task.optional), self._find(row), strict=True)
+        return {role: position for role, position in found if position is not None}
 
-    def _find(self, row: Row) -> list[int]:
-        """The positions of the task's columns in rows like this one."""
+    def _find(self, row: Row) -> list[int | None]:
+        """The positions of the task's columns in rows like this one; None of an optional one that is not there."""
         names = [name.lower() for name in row.names] or [str(number + 1) for number in range(len(row.values))]
-        positions = []
-        for role in self.task.columns:
+        positions: list[int | None] = []
+        for role in (*self.task.columns, *self.task.optional):
             candidates = (self.columns[role].lower(),) if role in self.columns else COLUMN_NAMES[role]
             column = next((name for name in candidates if name in names and names.index(name) not in positions), None)
-            if column is None:
+            if column is None and (role in self.task.columns or role in self.columns):
                 raise self._no_column(role, row)
-            positions.append(names.index(column))
+            positions.append(None if column is None else names.index(column))
         return positions
 
     def _no_column(self, role: str, row: Row) -> UnfitError:
@@ -248,7 +304,7 @@ class Converter:
         return UnfitError(f"no column {role!r} (there are {there})", do=do)
 
     def _wrong_kind(self, kind: type) -> UnfitError:
-        kinds = [needed.__name__ for needed in (*self.task.records, *self.converters)]
+        kinds = list(dict.fromkeys(needed.__name__ for needed in (*self.task.records, *self.converters)))
         rows = [f"rows with columns {', '.join(self.task.columns)}"] if self.task.columns else []
         what = f"task {self.name} needs {' or '.join(kinds + rows)}, but the file has {kind.__name__}"
         return UnfitError(what, do="choose another task or format")

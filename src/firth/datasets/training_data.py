@@ -14,6 +14,7 @@ import numpy as np
 from firth.config import schema
 from firth.datasets import labelled_dataset
 from firth.datasets.choice_dataset import read_choices
+from firth.datasets.dialogue_dataset import read_dialogues
 from firth.datasets.image_dataset import read_images
 from firth.datasets.label_ids import balanced, encode_labels, example_targets, label_names
 from firth.datasets.oov_characters import OovCharacters, find_oov_characters
@@ -189,6 +190,7 @@ READERS = {
     schema.TextToText: read_seq2seq,
     schema.Questions: read_questions,
     schema.ChoiceQuestions: read_choices,
+    schema.Dialogues: read_dialogues,
     schema.LabelledImages: read_images,
     schema.TaggedWords: read_words,
 }

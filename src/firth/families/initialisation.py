@@ -20,7 +20,7 @@ from firth.models.build import SPECIAL_TOKENS, System, resolve_backbone
 from firth.nn.lora import is_adapter
 from firth.runs.run_folder import Run
 from firth.tokenizers.tokenizer import Tokenizer
-from firth.types import LABEL
+from firth.types import LABEL, expect
 
 _NETWORK = ("inputs.", "backbone.")  # tensors that any objective uses
 _TASK = ("head.", "objective.")  # tensors that only the same objective uses
@@ -36,9 +36,13 @@ def configure_from_run(config: schema.Neural, init_from: str) -> schema.Neural:
     if theirs != ours:
         what = f"that run reads {' and '.join(theirs)}, and here it is {' and '.join(ours)}"
         raise FirthError(what, where=init_from, do="name a run of the same kind")
-    if isinstance(pretrained.backbone, schema.EncoderDecoder) != isinstance(config.objective, schema.Seq2Seq):
+    is_pair = isinstance(pretrained.backbone, schema.EncoderDecoder)
+    reads_text = is_pair and isinstance(config.objective, schema.Supervised)
+    if is_pair != isinstance(config.objective, schema.Seq2Seq) and not reads_text:
         what = "one of the two is an encoder-decoder, the other is not"
         raise FirthError(what, where=init_from, do="start from a run of the same kind")
+    if reads_text and not isinstance(pretrained.objective, schema.Supervised):
+        pretrained = _reading_text(config, pretrained, init_from)
     config = adapt_batching(config, resolve_backbone(pretrained))
     inputs = pretrained.inputs
     for stream, part in inputs.items():
@@ -57,6 +61,22 @@ def configure_from_run(config: schema.Neural, init_from: str) -> schema.Neural:
     if isinstance(config.data, schema.TextToText):
         combined = replace(combined, data=replace(config.data, vocabularies=pretrained.data.vocabularies))
     return combined
+
+
+def _reading_text(config: schema.Neural, pretrained: schema.Neural, where: str) -> schema.Neural:
+    """An encoder-decoder that reads texts by themselves: its decoder begins as it did in pre-training."""
+    tokenizers = Run.open(where).tokenizers()
+    if "source" in tokenizers:
+        what = "that run has one vocabulary for its source and another for its target"
+        raise FirthError(what, where=where, do="start from one with data.vocabularies=shared")
+    special = tokenizers["text"].special
+    start = getattr(special, expect(pretrained.objective, schema.Seq2Seq).decoder_start)
+    backbone = replace(
+        expect(pretrained.backbone, schema.EncoderDecoder),
+        text_start=special.pad_id if start is None else start,
+        text_states=config.backbone.text_states if isinstance(config.backbone, schema.EncoderDecoder) else "decoder",
+    )
+    return replace(pretrained, backbone=backbone)
 
 
 def freeze_pretrained_head(config: schema.Neural) -> schema.Neural:
@@ -185,7 +205,8 @@ def _backbone(config: schema.Neural, pretrained: schema.Neural) -> Any:
     backbone = resolve_backbone(pretrained)
     if isinstance(backbone, schema.EncoderDecoder):
         stacks = {name: getattr(backbone, name) for name in ("encoder", "decoder")}
-        longer = {name: _with_context(stack, config, SPECIAL_TOKENS) for name, stack in stacks.items()}
+        special_tokens = 0 if schema.TEXT in config.streams else SPECIAL_TOKENS
+        longer = {name: _with_context(stack, config, special_tokens) for name, stack in stacks.items()}
         return replace(backbone, **longer)
     if not isinstance(backbone, schema.Transformer):
         return backbone

@@ -27,6 +27,8 @@ from firth.models.build import System, build
 from firth.nn.linear import quantize_weights
 from firth.pipelines.answer_questions import QuestionAnswerer
 from firth.pipelines.causal_lm import make_causal_lm
+from firth.pipelines.chat_decoder import ChatDecoder
+from firth.pipelines.chat_seq2seq import ChatSeq2Seq
 from firth.pipelines.choose import ChoiceModel
 from firth.pipelines.denoise import DenoisingModel
 from firth.pipelines.detect_replaced import ReplacedTokenDetector
@@ -68,15 +70,27 @@ def make_task_model(run: Run, tokenizer: Tokenizer | None, system: System) -> An
     return TASK_MODELS[run.record.config.head.predicts](run, tokenizer, system)
 
 
+def make_language_model(run: Run, tokenizer: Tokenizer, system: System) -> Any:
+    """The pipeline of a causal language model, by what it was trained on."""
+    is_chat = isinstance(run.record.config.data, schema.Dialogues)
+    return ChatDecoder(run, tokenizer, system) if is_chat else make_causal_lm(run, tokenizer, system)
+
+
+def make_seq2seq(run: Run, tokenizer: Tokenizer, system: System) -> Any:
+    """The pipeline of a sequence-to-sequence network, by what it was trained on."""
+    is_chat = isinstance(run.record.config.data, schema.Dialogues)
+    return (ChatSeq2Seq if is_chat else TranslationModel)(run, tokenizer, system)
+
+
 Model = LanguageModel | MaskedLMModel | BaseClassifier | SentenceEncoder
 # The pipeline of a trained network, by its objective.
 MODELS = {
-    schema.CausalLM: make_causal_lm,
+    schema.CausalLM: make_language_model,
     schema.PrefixLM: make_causal_lm,
     schema.MaskedLM: MaskedLMModel,
     schema.Distillation: MaskedLMModel,
     schema.ReplacedTokenDetection: ReplacedTokenDetector,
-    schema.Seq2Seq: TranslationModel,
+    schema.Seq2Seq: make_seq2seq,
     schema.Denoising: DenoisingModel,
     schema.PermutationLM: PermutationLMModel,
     schema.Supervised: make_task_model,

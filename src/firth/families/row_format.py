@@ -21,11 +21,14 @@ def adapt_batching(config: schema.Neural, backbone: schema.Backbone) -> schema.N
     """A preset on whole texts for a pre-trained network: sequences within its number of positions; with causal
     attention [CLS] comes last, and a text's or word's state is that of its last token."""
     batching, head = config.batching, config.head
-    if not isinstance(batching, _OF_TEXTS):
+    if not isinstance(batching, (*_OF_TEXTS, schema.DialogueRows)):
         return config
-    if isinstance(backbone, schema.Transformer) and isinstance(backbone.positions, FIXED_POSITIONS):
-        batching = replace(batching, length=min(batching.length, backbone.context))
-    if is_causal(backbone):
+    stack = backbone.encoder if isinstance(backbone, schema.EncoderDecoder) else backbone
+    if isinstance(stack, schema.Transformer) and isinstance(stack.positions, FIXED_POSITIONS):
+        batching = replace(batching, length=min(batching.length, stack.context))
+    if isinstance(backbone, schema.EncoderDecoder) and head.pooling == "first":
+        head = replace(head, pooling="last")  # BART; the first state of a decoder has read the text, but not twice
+    if is_causal(backbone) and isinstance(batching, _OF_TEXTS):
         batching = replace(batching, layout="cls-last")
         head = replace(head, pooling="last") if head.pooling == "first" else head
         head = replace(head, subwords="last") if isinstance(head, schema.TaggingHead) else head

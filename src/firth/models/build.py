@@ -116,7 +116,7 @@ class System(nn.Module):
         vocabulary, width = max(sizes.vocabulary, predicted.table_size), _embedding_width(config, backbone.width)
         self.inputs = _make_inputs(config, vocabulary, sizes.own, width)
         self.backbone = BACKBONES[type(config.backbone)](backbone, width)
-        self.streams = self.backbone.streams or tuple(config.streams)
+        self.streams = tuple(config.streams)
         outputs = sizes.labels if config.head.outputs == "labels" else vocabulary
         self.head = HEADS[type(config.head)](config.head, outputs, self.backbone.width, width)
         self.objective = OBJECTIVES[type(config.objective)](config, self.backbone.width)
@@ -141,8 +141,11 @@ class System(nn.Module):
         carried on."""
         streams = [(name, batch.streams[name]) for name in self.streams]
         flat = [(name, stream.flat() if isinstance(stream, Tokens) else stream) for name, stream in streams]
+        if isinstance(self.backbone, EncoderDecoderBackbone) and len(flat) == 1:
+            ((name, text),) = flat
+            flat = [(name, each) for each in self.backbone.sources_of(expect(text, Tokens))]
         inputs = [part for name, stream in flat for part in self.input_of(name).backbone_inputs(stream)]
-        encoded: Encoded = self.backbone(*inputs, state, keep_layers=keep_layers)
+        encoded: Encoded = self.backbone(*inputs, state=state, keep_layers=keep_layers)
         last = streams[-1][1]
         sequences = last.sequences if isinstance(last, Tokens) else None
         return encoded._replace(tokens=expect(inputs[-1], Tokens), sequences=sequences)
@@ -235,11 +238,12 @@ def resolve_backbone(config: schema.Neural) -> Any:
     """The backbone's configuration, with the context length of Transformers set to that of the batches if it is 0."""
     backbone = config.backbone
     if isinstance(backbone, schema.EncoderDecoder):
-        # [START] and [END] take positions too
+        # [START] and [END] take positions too; a text by itself has its special tokens in its length
+        special_tokens = 0 if schema.TEXT in config.streams else SPECIAL_TOKENS
         parts = {
-            name: _with_context(getattr(backbone, name), config, SPECIAL_TOKENS) for name in ("encoder", "decoder")
+            name: _with_context(getattr(backbone, name), config, special_tokens) for name in ("encoder", "decoder")
         }
-        max_positions = backbone.attention.max_positions or config.batching.length + SPECIAL_TOKENS
+        max_positions = backbone.attention.max_positions or config.batching.length + special_tokens
         return replace(backbone, **parts, attention=replace(backbone.attention, max_positions=max_positions))
     return _with_context(backbone, config)
 

@@ -32,9 +32,9 @@ def require_task(config: schema.Neural, *heads: str) -> None:
         what = f"batching.pair_encoding = {batching.pair_encoding} does not fit head.combine = {head.combine}"
         do = "set head.combine=difference for siamese, sum for both-orders, none for cross"
         raise FirthError(what, where="head.combine", do=do)
-    if isinstance(config.backbone, schema.EncoderDecoder):
-        do = "start from an encoder or decoder, such as bert or gpt-2"
-        raise FirthError(f"the objective {kind} does not support encoder-decoders", where="backbone", do=do)
+    if isinstance(config.backbone, schema.EncoderDecoder) and {*batching.streams.values()} != {"tokens"}:
+        what, do = "an encoder-decoder reads tokens", "set batching.kind=subwords, and give it the input of tokens"
+        raise FirthError(what, where="batching.kind", do=do)
     _check_pooling(config.backbone, head.pooling)
 
 

@@ -18,13 +18,16 @@ from firth.datasets import labelled_dataset
 from firth.datasets.collators.corruption.noise import SourceTargetPair
 from firth.datasets.collators.corruption.teacher_forcing import TeacherForcing
 from firth.datasets.gold_alignments import builtin_links
-from firth.datasets.seq2seq_dataset import add_prefix, read_pairs, to_source_target
+from firth.datasets.records import Question
+from firth.datasets.seq2seq_dataset import add_prefix, answers_of, is_question, read_pairs, to_source_target
+from firth.datasets.tasks import UNANSWERABLE
 from firth.datasets.token_cache import usable_cache
 from firth.datasets.training_data import tokenise_pairs
 from firth.display import Table
 from firth.errors import FirthError
 from firth.generation.beam_search import BeamSearchResult
 from firth.generation.ensemble import Ensemble
+from firth.metrics import question_answering
 from firth.metrics.bleu import bleu, chrf
 from firth.metrics.rouge import count_rouge
 from firth.metrics.score import Score, parse_signature, signature
@@ -93,6 +96,8 @@ class TranslationModel(Seq2SeqModel):
         fields = {**part.signed_fields, "texts": len(references), "beam": beam}
         signed = parse_signature(self.signed(**fields))
         signed = {"by": signed.pop("tok"), **signed}  # sacrebleu's own tok is the tokenisation for comparison
+        if all(map(is_question, part.examples)):
+            return _answer_scores(generated, part.examples, signed)
         exact = sum(one.strip() == other.strip() for one, other in zip(generated, references, strict=True))
         data = self.config.data
         tasks = data.tasks[:1] if data.source else data.tasks  # of several, no one metric serves all
@@ -120,7 +125,8 @@ class TranslationModel(Seq2SeqModel):
         if isinstance(text, str):
             text = labelled_dataset.read_named(text, self.config.data)
         pairs = (labelled_dataset.Pair(*each) if _is_pair(each) else each for each in text)
-        examples = to_source_target(checked_examples(pairs, labelled_dataset.Pair))
+        checked = checked_examples(pairs, labelled_dataset.Pair, Question)
+        examples = to_source_target(checked, self.config.data.context == "with")
         prefixes = self.config.data.prefixes
         return labelled_dataset.make_split(
             "given", add_prefix(examples, prefixes[0]) if len(prefixes) == 1 else examples
@@ -286,6 +292,14 @@ class TranslationModel(Seq2SeqModel):
     def format_answer(self, answer: Mapping[str, Any]) -> str:
         """The answer as text."""
         return "\n---\n".join(answer["texts"])
+
+
+def _answer_scores(generated: Sequence[str], pairs: Sequence[Any], signed: Mapping[str, object]) -> list[Score]:
+    """Exact match and F1 of answers, as SQuAD's scripts count them."""
+    answers = ["" if text.strip() == UNANSWERABLE else text for text in generated]
+    scores = question_answering.score_answers(answers, [answers_of(pair) for pair in pairs])
+    text = signature({**signed, **parse_signature(scores.signature)})
+    return [replace(each.score(), signature=text) for each in scores.statistics()]
 
 
 def _is_pair(value: object) -> bool:

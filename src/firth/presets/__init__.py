@@ -16,6 +16,7 @@ from firth.errors import FirthError, unknown
 from firth.presets import (
     alignment,
     bag_of_ngrams,
+    chat,
     counted_tags,
     denoising,
     embeddings,
@@ -49,7 +50,7 @@ class Preset:
 
 
 TEXT, LONG, PAIRS, LABELLED = "plain text", "plain text, long documents", "parallel text", "labelled texts"
-TAGGED = "sentences with tagged words"
+TAGGED, DIALOGUES = "sentences with tagged words", "dialogues or instructions"
 
 PRESETS: dict[str, Preset] = {
     "ngram-lm": Preset(
@@ -300,6 +301,18 @@ PRESETS: dict[str, Preset] = {
         "questions with choices",
         "Devlin et al. 2019",
         "mini",
+    ),
+    "chat-lm": Preset(
+        "chat model: causal Transformer that learns the replies of dialogues, or of instructions (instruction tuning)",
+        chat.CHAT_LM_SIZES,
+        DIALOGUES,
+        "firth's own; after Wolf et al. 2019; Ouyang et al. 2022",
+    ),
+    "chat-seq2seq": Preset(
+        "chat model: Transformer encoder-decoder, from the turns so far to the reply",
+        chat.CHAT_SEQ2SEQ_SIZES,
+        DIALOGUES,
+        "firth's own; after Vinyals and Le 2015; Roller et al. 2021",
     ),
     "siamese-classifier": Preset(
         "classifier of text pairs by a siamese network (bi-encoder): softmax over u, v and |u - v| (Sentence-BERT)",

@@ -19,6 +19,7 @@ from firth.config.schema.batching import (
     Bucketed,
     ChoiceRows,
     Contiguous,
+    DialogueRows,
     ImageRows,
     Layout,
     Packed,
@@ -47,7 +48,9 @@ from firth.config.schema.count_models import (
     WordEmbeddings,
 )
 from firth.config.schema.data import (
+    ChatTemplate,
     ChoiceQuestions,
+    Dialogues,
     LabelledExamples,
     LabelledImages,
     NoTokenizer,

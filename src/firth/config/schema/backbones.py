@@ -103,6 +103,10 @@ class EncoderDecoder:
     # initial state of a recurrent decoder: zero, the encoder's final state, or a linear layer of it
     bridge: Literal["none", "copy", "linear"] = "linear"
     reverse_source: bool = False  # source tokens in reverse order (Sutskever et al. 2014)
+    # labelled tasks have one text. decoder: the encoder reads it, and the decoder again, shifted by one token; the
+    # decoder's states count (BART). encoder: the encoder's do, and the decoder is not used (T5's encoder)
+    text_states: Literal["decoder", "encoder"] = "decoder"
+    text_start: int = bounded(3, least=0)  # the number of the token that the shifted text begins with (3: [END])
 
     @property
     def width(self) -> int:

@@ -146,6 +146,16 @@ class SourceTarget(RowLayout):
 
 
 @dataclass(frozen=True)
+class DialogueRows(RowLayout):
+    """Dialogues, bucketed by length, under a budget of tokens per batch; only the assistant's turns are predicted."""
+
+    kind: ClassVar[str] = "dialogues"
+    tokens_per_batch: int = bounded(4096, least=1)  # tokens of a batch at most, padding counted
+    # tokens of a row at most; a longer dialogue gives several rows, each with the turns before its first reply
+    length: int = bounded(512, least=16)
+
+
+@dataclass(frozen=True)
 class WordRows(RowLayout):
     """Sentences as words, one per row, bucketed by length; predictions are for words."""
 
@@ -192,6 +202,7 @@ Batching = (
     | ChoiceRows
     | TwoTowers
     | SourceTarget
+    | DialogueRows
     | WordRows
     | SubwordRows
     | ImageRows

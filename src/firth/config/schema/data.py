@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import ClassVar, Literal
 
 from firth.config.core import bounded
@@ -91,6 +91,7 @@ class TextToText(TaskExamples):
         "classification",
         "pairs",
         "similarity",
+        "question-answering",
     )
     prefixes: tuple[str, ...] = ()  # task prefixes, put before the source texts of each file or set
     source: tuple[str, ...] = ()  # files of source texts, instead of `text`
@@ -99,6 +100,9 @@ class TextToText(TaskExamples):
     valid_target: tuple[str, ...] = ()  # target texts of the validation split
     test_source: tuple[str, ...] = ()  # source texts of the test split
     test_target: tuple[str, ...] = ()  # target texts of the test split
+    # question answering. with: the source is the question and its context (open book); without: the question alone
+    # (closed book; Roberts et al. 2020)
+    context: Literal["with", "without"] = "with"
     empty_pairs: Literal["refuse", "drop"] = "refuse"  # what to do with a pair of which one text is empty
     vocabularies: Literal["shared", "separate"] = "shared"  # one vocabulary for source and target, or one for each
 
@@ -124,6 +128,26 @@ class ChoiceQuestions(LabelledExamples):
     kind: ClassVar[str] = "choices"
     tasks: ClassVar[tuple[str, ...]] = ("multiple-choice",)
     text: tuple[str, ...] = ("world",)  # files of choices, or sets that `firth data` lists
+
+
+@dataclass(frozen=True)
+class ChatTemplate:
+    """How a dialogue becomes text: each turn is the marker of its role, its text and [END]."""
+
+    system: str = "System:"  # the marker of a system turn
+    user: str = "User:"  # the marker of a user turn
+    assistant: str = "Assistant:"  # the marker of an assistant turn: a reply
+    system_prompt: str = ""  # the system turn of dialogues without one; empty: none
+
+
+@dataclass(frozen=True)
+class Dialogues(LabelledExamples):
+    """Dialogues: turns with roles, of which the assistant's are to be learned; an instruction with its reply is one."""
+
+    kind: ClassVar[str] = "dialogues"
+    tasks: ClassVar[tuple[str, ...]] = ("dialogue",)
+    text: tuple[str, ...] = ("world",)  # files of messages or of instructions, or sets that `firth data` lists
+    template: ChatTemplate = field(default_factory=ChatTemplate)  # stored with the run, which chats by it
 
 
 @dataclass(frozen=True)

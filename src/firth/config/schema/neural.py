@@ -12,6 +12,7 @@ from firth.config.schema.backbones import Backbone, Recurrent
 from firth.config.schema.batching import Batching, Contiguous
 from firth.config.schema.data import (
     ChoiceQuestions,
+    Dialogues,
     LabelledImages,
     NoTokenizer,
     Questions,
@@ -98,9 +99,9 @@ class Neural:
     """A neural model: data, tokenizer, batching, inputs, backbone, head, objective, and how it is trained."""
 
     kind: ClassVar[str] = "neural"
-    data: Text | TaskExamples | TextToText | Questions | ChoiceQuestions | TaggedWords | LabelledImages = field(
-        default_factory=Text
-    )
+    data: (
+        Text | TaskExamples | TextToText | Questions | ChoiceQuestions | Dialogues | TaggedWords | LabelledImages
+    ) = field(default_factory=Text)
     tokenizer: Tokenizer | NoTokenizer = field(default_factory=Tokenizer)
     batching: Batching = field(default_factory=Contiguous)
     # by stream; a stream without an input of its own, as `source` and `target` with a shared vocabulary, has `text`'s

@@ -10,6 +10,7 @@ import numpy as np
 from firth.config.schema import SourceTarget
 from firth.datasets.collators.packing import BucketedBatches
 from firth.datasets.collators.sentence_pairs import ExampleList
+from firth.datasets.dialogue_dataset import ReplySplit
 from firth.datasets.training_data import ExampleSplit
 from firth.errors import FirthError
 from firth.tokenizers.characters import MAX_WORD_BYTES, PAD
@@ -20,7 +21,7 @@ class SourceTargetBatches(BucketedBatches):
     """The streams "source" and "target", one pair per row, without special tokens; bucketed by length."""
 
     config: SourceTarget
-    split: ExampleSplit
+    split: ExampleSplit | ReplySplit
 
     @staticmethod
     def context(config: SourceTarget) -> str:
@@ -29,7 +30,7 @@ class SourceTargetBatches(BucketedBatches):
     @lru_cache(maxsize=1)  # noqa: B019 - one list; the object lives as long as the run
     def _items(self) -> ExampleList:
         split = self.split
-        if not isinstance(split, ExampleSplit) or split.lengths.shape[1] != 2:
+        if not isinstance(split, ExampleSplit | ReplySplit) or split.lengths.shape[1] != 2:
             do = "give a table of two columns, and set data.kind=text-to-text"
             raise FirthError("no source and target texts to train on", where="data", do=do)
         longest = split.lengths.max(1) + 1

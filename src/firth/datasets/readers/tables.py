@@ -21,10 +21,11 @@ SEPARATORS = {"tab": "\t", "comma": ",", "semicolon": ";", "bar": "|", "blank": 
 # A first line whose cells all look like names is a header if one of them is one of these.
 # fmt: off
 HEADERS = frozenset({
-    "answer", "body", "category", "class", "date", "day", "genre", "gold", "hypothesis", "id", "index",
-    "judgment", "label", "labels", "language", "left", "month", "name", "premise", "quality", "question",
-    "rating", "relatedness", "right", "score", "sentence", "sentiment", "similarity", "source", "split", "stars",
-    "subject", "summary", "tag", "target", "text", "time", "timestamp", "title", "topic", "value", "word", "year",
+    "answer", "body", "category", "class", "completion", "date", "day", "genre", "gold", "hypothesis", "id",
+    "index", "instruction", "judgment", "label", "labels", "language", "left", "month", "name", "premise", "prompt",
+    "quality", "question", "rating", "relatedness", "response", "right", "score", "sentence", "sentiment",
+    "similarity", "source", "split", "stars", "subject", "summary", "tag", "target", "text", "time", "timestamp",
+    "title", "topic", "value", "word", "year",
 })
 # fmt: on
 NAME = re.compile(r"[#\w][\w #.-]{0,39}|")

@@ -104,10 +104,12 @@ class EncoderDecoderBackbone(nn.Module):
         if config.encoder.residual == "reversible":
             what = "a reversible encoder has two streams of states, and the decoder attends to one"
             raise FirthError(what, where="backbone.encoder.residual", do="set it to plain")
-        self.reverse_source = config.reverse_source
+        self.reverse_source, self.text_start = config.reverse_source, config.text_start
+        self.reads_text_twice = config.text_states == "decoder"
         self.encoder = _ENCODERS[type(config.encoder)](config.encoder, input_width)
         self.decoder = _DECODERS[type(config.decoder)](config, input_width, self.encoder.width)
-        self.width, self.max_length = self.decoder.width, self.decoder.max_length
+        top = self.decoder if self.reads_text_twice else self.encoder
+        self.width, self.max_length = top.width, self.decoder.max_length
         self.depth = self.encoder.depth + self.decoder.depth
 
     def depth_of(self, name: str) -> int:
@@ -118,16 +120,27 @@ class EncoderDecoderBackbone(nn.Module):
             return self.encoder.depth_of(rest)
         return self.encoder.depth + max(1, self.decoder.depth_of(rest))
 
+    def sources_of(self, text: Tokens) -> tuple[Tokens, ...]:
+        """What is read of a text by itself: the text, and shifted by one token to the right as the target (Lewis et al.
+        2020); or the text alone."""
+        if not self.reads_text_twice:
+            return (text,)
+        start = text.ids.new_full((len(text.ids), 1), self.text_start)
+        return text, replace(text, ids=torch.cat([start, text.ids[:, :-1]], 1))
+
     def forward(
         self,
         source_vectors: Tensor,
         source: Tokens,
-        vectors: Tensor,
-        target: Tokens,
+        vectors: Tensor | None = None,
+        target: Tokens | None = None,
         state: State | None = None,
         keep_layers: bool = False,
     ) -> Encoded:
-        """Embeddings of both streams (batch, time, input width) -> hidden states of the target (batch, time, width)."""
+        """Embeddings of both streams (batch, time, input width) -> hidden states of the target (batch, time, width);
+        without a target, those of the encoder."""
+        if vectors is None or target is None:
+            return self.encoder.encode(source_vectors, source, keep_layers)._replace(state=None)
         return self.decoder.decode(vectors, target, self.encode(source_vectors, source), keep_layers)
 
     def encode(self, vectors: Tensor, source: Tokens) -> EncoderOutput:

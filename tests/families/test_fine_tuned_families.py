@@ -1,0 +1,121 @@
+"""Every pre-trained family learns every labelled task: a table, each cell trained for two steps and asked."""
+
+from __future__ import annotations
+
+import json
+from itertools import pairwise
+
+import numpy as np
+import pytest
+
+import firth
+from firth.config import core
+from firth.presets import preset
+
+WORDS = ["the", "dog", "sees", "a", "red", "house", "near", "old", "trees"]
+TEXT = [" ".join(WORDS[(n * k + k) % 9] for k in range(12)) for n in range(1, 60)]
+# How wide the networks are that pre-training makes: presets of one shape share their settings.
+STACK = {"width": 16, "depth": 2, "dropout": 0}
+ONE = {f"backbone.{name}": value for name, value in STACK.items()}
+TWO = {f"backbone.{side}.{name}": value for side in ("encoder", "decoder") for name, value in STACK.items()}
+FAMILIES = {
+    "bert:tiny": ONE, "modern-encoder:tiny": ONE, "electra:tiny": ONE, "longformer:tiny": ONE, "gpt-1:tiny": ONE,
+    "gpt-2:tiny": ONE, "transformer-lm:tiny": ONE, "prefix-lm:tiny": ONE, "transformer-xl:tiny": ONE,
+    "shortformer:tiny": ONE, "xlnet:tiny": ONE, "reformer:tiny": ONE, "longformer-lm:tiny": ONE, "lstm-lm:tiny": ONE,
+    "bart:tiny": TWO, "t5:tiny": TWO, "t5-v1.1:tiny": TWO,
+}  # fmt: skip
+FEW = {"train.evaluate_every": 2, "train.eval_batches": 1, "train.threads": 1, "train.checkpoint_every": 2}
+SMALLER = {
+    "batching.batch_size": 4,
+    "batching.tokens_per_batch": 128,
+    "batching.length": 32,
+    "tokenizer.vocabulary_size": 300,
+}
+
+
+def texts():
+    return [json.dumps({"text": text, "label": ("yes", "no", "maybe")[n % 3]}) for n, text in enumerate(TEXT)]
+
+
+def pairs():
+    rows = pairwise(TEXT)
+    return [json.dumps({"left": one, "right": two, "label": ("yes", "no")[n % 2]}) for n, (one, two) in enumerate(rows)]
+
+
+def questions():
+    lists = []
+    for n, text in enumerate(TEXT):
+        before, answer = " ".join(text.split()[:3]), text.split()[3]
+        answers = [{"text": answer, "answer_start": len(before) + 1}]
+        lists.append({"context": text, "qas": [{"id": f"q{n}", "question": "what is red ?", "answers": answers}]})
+    return [json.dumps({"version": "1.1", "data": [{"title": "t", "paragraphs": lists}]})]
+
+
+def choices():
+    return [
+        json.dumps({"context": text, "question": "it is", "choices": ["red", "old"], "answer": n % 2})
+        for n, text in enumerate(TEXT)
+    ]
+
+
+def sentences():
+    tagged = {word: "NOUN" if word in ("dog", "house") else "X" for word in WORDS}
+    return [line for text in TEXT for line in [*(f"{word}\t{tagged[word]}" for word in text.split()), ""]]
+
+
+def labels_of(model):
+    probabilities = model.predict_proba(["the dog sees", "a red house"])
+    return probabilities.shape == (2, 3) and np.allclose(probabilities.sum(1), 1, atol=1e-4)
+
+
+def pair_labels(model):
+    return np.allclose(model.predict_proba([("the dog", "a house")]).sum(1), 1, atol=1e-4)
+
+
+TASKS = {
+    "classification": ("bert-classifier:tiny", "texts.jsonl", texts, labels_of),
+    "pairs": ("bert-classifier:tiny", "pairs.jsonl", pairs, pair_labels),
+    "tagging": ("bert-tagger:tiny", "sentences.tsv", sentences, lambda model: len(model.answer("the dog", {})) > 1),
+    "spans": ("bert-qa:tiny", "questions.json", questions, lambda model: model.find_answers("what ?", "the red dog")),
+    "choices": ("bert-multiple-choice:tiny", "choices.jsonl", choices,
+                lambda model: len(model.choose("it is", ["red", "old", "near"], "the dog")) == 3),
+}  # fmt: skip
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("families")
+    for _, name, make, _ in TASKS.values():
+        (folder / name).write_text("".join(f"{line}\n" for line in make()))
+    return folder
+
+
+@pytest.fixture(scope="module")
+def pretrained(folder):
+    trained = {}
+
+    def get(name):
+        if name not in trained:
+            config = preset(name)
+            settings = {**FAMILIES[name], **FEW, **{k: v for k, v in SMALLER.items() if core.has(config, k)}}
+            if core.has(config, "tokenizer.sentinels") and config.tokenizer.sentinels:
+                settings |= {"tokenizer.sentinels": 10}
+            trained[name] = folder / name.replace(":", "-")
+            firth.train(name, text=TEXT, out=trained[name], budget="2 steps", settings=settings)
+        return trained[name]
+
+    return get
+
+
+@pytest.mark.parametrize("task", TASKS)
+@pytest.mark.parametrize("name", FAMILIES)
+def test_a_pretrained_family_learns_a_task(name, task, pretrained, folder):
+    base, (task_preset, file, _, asked) = pretrained(name), TASKS[task]
+    config = preset(task_preset)
+    settings = {**FEW, **{k: v for k, v in SMALLER.items() if core.has(config, k) and "tokenizer" not in k}}
+    out = folder / f"{task}-{name.replace(':', '-')}"
+    more = {"init_from": str(base), "budget": "2 steps", "settings": settings}
+    model = firth.train(task_preset, text=str(folder / file), out=out, **more)
+    assert all(np.isfinite(row["loss"]) for row in model.history if "loss" in row)
+    assert asked(model)
+    assert model.evaluate() and repr(firth.load(out).config.backbone) == repr(model.config.backbone)
