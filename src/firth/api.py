@@ -139,10 +139,12 @@ def train_config(
     out: Path | str | None = None,
     style: Style | Progress = "quiet",
     state_dir: Path | str | None = None,
+    cache: Path | None = None,
 ) -> Model:
-    """Train a resolved configuration in a folder (the next free one below runs/ by default)."""
+    """Train a resolved configuration in a folder (the next free one below runs/ by default); `cache` is the folder of
+    its tokenised text, by default the user's."""
     run = Run(run_folder(named, out), state_dir)
-    request = _make_request(replace(named, config=_resolve_paths(named.config)), run, style)
+    request = _make_request(replace(named, config=_resolve_paths(named.config)), run, style, cache)
     if not run.exists:
         _require_unused(run.path)
         return _fit(request)
@@ -285,11 +287,11 @@ def family(config: schema.System) -> ModuleType:
     return import_module(FAMILIES[type(config)])
 
 
-def _make_request(named: NamedConfig, run: Run, style: Style | Progress) -> Any:
+def _make_request(named: NamedConfig, run: Run, style: Style | Progress, cache: Path | None = None) -> Any:
     from firth.datasets.token_cache import default_cache
     from firth.runs.run_folder import TrainRequest
 
-    return TrainRequest(named.name, named.config, run, default_cache(), progress(style), named.tokenizers)
+    return TrainRequest(named.name, named.config, run, cache or default_cache(), progress(style), named.tokenizers)
 
 
 def _resolve_paths(config: schema.System) -> schema.System:
