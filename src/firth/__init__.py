@@ -18,6 +18,7 @@ __all__ = [
     "load_vectors",
     "plan",
     "presets",
+    "probe",
     "resolve_config",
     "resume",
     "run_ladder",
@@ -43,6 +44,7 @@ if TYPE_CHECKING:
     from firth.ladder.climb import run_ladder
     from firth.metrics.score import Score
     from firth.tokenizers.tokenizer import Tokenizer
+    from firth.workflows.probe_run import probe
 
 # Resolved on first use, so that `import firth` brings in neither torch nor NumPy.
 _HOMES = {
@@ -57,6 +59,7 @@ _HOMES = {
     "load": "firth.api",
     "load_vectors": "firth.embeddings.loading",
     "plan": "firth.api",
+    "probe": "firth.workflows.probe_run",
     "presets": "firth.presets",  # the module itself, which can be called
     "resolve_config": "firth.api",
     "resume": "firth.api",

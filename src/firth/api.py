@@ -202,7 +202,7 @@ def evaluate(
 
     With `text`, on that instead: a name (a file, a folder, a built-in name) or an iterable of documents or examples.
     """
-    loaded = model if isinstance(model, TrainedModel) else load(_run_path(model))
+    loaded = model if isinstance(model, TrainedModel) else load(run_path(model))
     return loaded.evaluate(text, split)
 
 
@@ -212,7 +212,7 @@ def compare(*runs: Model | Run | Path | str) -> Comparison:
 
     if not runs:
         raise FirthError("no runs to compare", do="give run folders or models: firth.compare(one, other)")
-    return Comparison.of([str(_run_path(run)) for run in runs])
+    return Comparison.of([str(run_path(run)) for run in runs])
 
 
 def import_model(
@@ -332,7 +332,7 @@ def _source_names(text: str | Path | Iterable[Any], data: Any) -> tuple[str, ...
     return (keep_documents(documents, default_cache() / "spool"),)
 
 
-def _run_path(run: Any) -> Path:
+def run_path(run: Any) -> Path:
     """The folder of a run, given as one, as its model or as a path."""
     run = getattr(run, "run", run)
     return as_path(getattr(run, "path", run), "run")
