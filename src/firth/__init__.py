@@ -14,6 +14,7 @@ __all__ = [
     "evaluate",
     "export_model",
     "import_model",
+    "learning_curve",
     "load",
     "load_vectors",
     "plan",
@@ -42,6 +43,7 @@ if TYPE_CHECKING:
     from firth.embeddings.word_vectors import WordVectors
     from firth.errors import FirthError
     from firth.ladder.climb import run_ladder
+    from firth.ladder.learning_curve import learning_curve
     from firth.metrics.score import Score
     from firth.tokenizers.tokenizer import Tokenizer
     from firth.workflows.probe_run import probe
@@ -56,6 +58,7 @@ _HOMES = {
     "evaluate": "firth.api",
     "export_model": "firth.api",
     "import_model": "firth.api",
+    "learning_curve": "firth.ladder.learning_curve",
     "load": "firth.api",
     "load_vectors": "firth.embeddings.loading",
     "plan": "firth.api",

@@ -124,14 +124,24 @@ def train(
     (`{"backbone.width": 256}`). `progress` is `quiet`, `plain` (lines), `live` (a bar), `json`, `auto`, or an object
     of yours with the methods of `firth.runs.progress.Progress`; training ends early when its `evaluation` returns True.
     """
+    return train_config(resolve_arguments(preset, text, settings, short), out, progress, state_dir)
+
+
+def resolve_arguments(
+    preset: str | Path,
+    text: str | Path | Iterable[str] | None,
+    settings: Mapping[str, object] | None,
+    short: Mapping[str, object],
+) -> NamedConfig:
+    """The configuration that the arguments of `train` mean."""
     if not isinstance(settings or {}, Mapping):
         raise FirthError("settings: not a dictionary", do='write {"backbone.width": 256}')
     dotted = [f"{name}={_text(value)}" for name, value in (settings or {}).items()]
     named = resolve_config(preset, dotted, _by_flag(short))
-    if text is not None:
-        data = replace(named.config.data, text=_source_names(text, named.config.data))
-        named = replace(named, config=replace(named.config, data=data))
-    return train_config(named, out, progress, state_dir)
+    if text is None:
+        return named
+    data = replace(named.config.data, text=_source_names(text, named.config.data))
+    return replace(named, config=replace(named.config, data=data))
 
 
 def train_config(

@@ -258,8 +258,12 @@ SECTIONS = {
 _GROUPS = {
     name: [command for section in group.info.cls.sections.values() for command in section]
     for name, group in (
-        ("lm", lm), ("vectors", vectors), ("corpus", corpus), ("lexicon", lexicon), ("inspect", inspect)
-    )  # fmt: skip
+        ("lm", lm),
+        ("vectors", vectors),
+        ("corpus", corpus),
+        ("lexicon", lexicon),
+        ("inspect", inspect),
+    )
 }
 
 
