@@ -14,10 +14,12 @@ __all__ = [
     "evaluate",
     "export_model",
     "import_model",
+    "learning_curve",
     "load",
     "load_vectors",
     "plan",
     "presets",
+    "probe",
     "resolve_config",
     "resume",
     "run_ladder",
@@ -41,8 +43,10 @@ if TYPE_CHECKING:
     from firth.embeddings.word_vectors import WordVectors
     from firth.errors import FirthError
     from firth.ladder.climb import run_ladder
+    from firth.ladder.learning_curve import learning_curve
     from firth.metrics.score import Score
     from firth.tokenizers.tokenizer import Tokenizer
+    from firth.workflows.probe_run import probe
 
 # Resolved on first use, so that `import firth` brings in neither torch nor NumPy.
 _HOMES = {
@@ -54,9 +58,11 @@ _HOMES = {
     "evaluate": "firth.api",
     "export_model": "firth.api",
     "import_model": "firth.api",
+    "learning_curve": "firth.ladder.learning_curve",
     "load": "firth.api",
     "load_vectors": "firth.embeddings.loading",
     "plan": "firth.api",
+    "probe": "firth.workflows.probe_run",
     "presets": "firth.presets",  # the module itself, which can be called
     "resolve_config": "firth.api",
     "resume": "firth.api",

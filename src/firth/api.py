@@ -124,14 +124,24 @@ def train(
     (`{"backbone.width": 256}`). `progress` is `quiet`, `plain` (lines), `live` (a bar), `json`, `auto`, or an object
     of yours with the methods of `firth.runs.progress.Progress`; training ends early when its `evaluation` returns True.
     """
+    return train_config(resolve_arguments(preset, text, settings, short), out, progress, state_dir)
+
+
+def resolve_arguments(
+    preset: str | Path,
+    text: str | Path | Iterable[str] | None,
+    settings: Mapping[str, object] | None,
+    short: Mapping[str, object],
+) -> NamedConfig:
+    """The configuration that the arguments of `train` mean."""
     if not isinstance(settings or {}, Mapping):
         raise FirthError("settings: not a dictionary", do='write {"backbone.width": 256}')
     dotted = [f"{name}={_text(value)}" for name, value in (settings or {}).items()]
     named = resolve_config(preset, dotted, _by_flag(short))
-    if text is not None:
-        data = replace(named.config.data, text=_source_names(text, named.config.data))
-        named = replace(named, config=replace(named.config, data=data))
-    return train_config(named, out, progress, state_dir)
+    if text is None:
+        return named
+    data = replace(named.config.data, text=_source_names(text, named.config.data))
+    return replace(named, config=replace(named.config, data=data))
 
 
 def train_config(
@@ -139,10 +149,12 @@ def train_config(
     out: Path | str | None = None,
     style: Style | Progress = "quiet",
     state_dir: Path | str | None = None,
+    cache: Path | None = None,
 ) -> Model:
-    """Train a resolved configuration in a folder (the next free one below runs/ by default)."""
+    """Train a resolved configuration in a folder (the next free one below runs/ by default); `cache` is the folder of
+    its tokenised text, by default the user's."""
     run = Run(run_folder(named, out), state_dir)
-    request = _make_request(replace(named, config=_resolve_paths(named.config)), run, style)
+    request = _make_request(replace(named, config=_resolve_paths(named.config)), run, style, cache)
     if not run.exists:
         _require_unused(run.path)
         return _fit(request)
@@ -200,7 +212,7 @@ def evaluate(
 
     With `text`, on that instead: a name (a file, a folder, a built-in name) or an iterable of documents or examples.
     """
-    loaded = model if isinstance(model, TrainedModel) else load(_run_path(model))
+    loaded = model if isinstance(model, TrainedModel) else load(run_path(model))
     return loaded.evaluate(text, split)
 
 
@@ -210,7 +222,7 @@ def compare(*runs: Model | Run | Path | str) -> Comparison:
 
     if not runs:
         raise FirthError("no runs to compare", do="give run folders or models: firth.compare(one, other)")
-    return Comparison.of([str(_run_path(run)) for run in runs])
+    return Comparison.of([str(run_path(run)) for run in runs])
 
 
 def import_model(
@@ -285,11 +297,11 @@ def family(config: schema.System) -> ModuleType:
     return import_module(FAMILIES[type(config)])
 
 
-def _make_request(named: NamedConfig, run: Run, style: Style | Progress) -> Any:
+def _make_request(named: NamedConfig, run: Run, style: Style | Progress, cache: Path | None = None) -> Any:
     from firth.datasets.token_cache import default_cache
     from firth.runs.run_folder import TrainRequest
 
-    return TrainRequest(named.name, named.config, run, default_cache(), progress(style), named.tokenizers)
+    return TrainRequest(named.name, named.config, run, cache or default_cache(), progress(style), named.tokenizers)
 
 
 def _resolve_paths(config: schema.System) -> schema.System:
@@ -334,7 +346,7 @@ def _source_names(text: str | Path | Iterable[Any], data: Any) -> tuple[str, ...
     return (keep_documents(documents, default_cache() / "spool"),)
 
 
-def _run_path(run: Any) -> Path:
+def run_path(run: Any) -> Path:
     """The folder of a run, given as one, as its model or as a path."""
     run = getattr(run, "run", run)
     return as_path(getattr(run, "path", run), "run")

@@ -2,9 +2,9 @@
 
 import numpy as np
 import pytest
-from sklearn import metrics as oracle
 
 from firth.metrics.error_analysis import calibration_tables, format_tables, label_tables, tag_tables
+from sklearn import metrics as oracle
 
 LABELS = ["good", "bad", "neither"]
 

@@ -8,11 +8,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import stats
-from sklearn import metrics as oracle
 
 from firth.metrics.clustering import purity
 from firth.metrics.correlation import pearson, spearman
 from firth.metrics.ranking import average_precision, mean, ndcg, precision_at_k, recall_at_k
+from sklearn import metrics as oracle
 
 TIED = st.lists(st.tuples(st.integers(0, 5), st.integers(-3, 3)), min_size=2, max_size=40)
 GRADES = st.lists(st.integers(0, 4), min_size=2, max_size=15)

@@ -160,6 +160,17 @@ lexicon = lazy_group(
         }
     },
 )
+inspect = lazy_group(
+    "Look inside a model: probe its layers.",
+    {
+        "Commands": {
+            "probe": (
+                "inspect_run.probe",
+                "Probe each layer: what a linear classifier reads from its hidden states, beside a control task.",
+            ),
+        }
+    },
+)
 vectors = lazy_group(
     "Word vectors: neighbours, analogies, evaluation, maps, search, alignment.",
     {
@@ -232,6 +243,9 @@ SECTIONS = {
     "Language-model tools": {
         "lm": ("main.lm", "Use a language model: rank, correct, authorship, surprisal, few-shot, prompts."),
     },
+    "Inside a model": {
+        "inspect": ("main.inspect", "Look inside a model: probe its layers."),
+    },
     "Words": {
         "vectors": ("main.vectors", "Word vectors: neighbours, analogies, evaluation, maps, search, alignment."),
         "lexicon": (
@@ -244,7 +258,13 @@ SECTIONS = {
 
 _GROUPS = {
     name: [command for section in group.info.cls.sections.values() for command in section]
-    for name, group in (("lm", lm), ("vectors", vectors), ("corpus", corpus), ("lexicon", lexicon))
+    for name, group in (
+        ("lm", lm),
+        ("vectors", vectors),
+        ("corpus", corpus),
+        ("lexicon", lexicon),
+        ("inspect", inspect),
+    )
 }
 
 

@@ -11,7 +11,7 @@ import typer
 
 from firth import api
 from firth.cli.config_options import ConfigOptions
-from firth.cli.console import print_json
+from firth.cli.console import print_json, print_table
 from firth.cli.options import QUIET, SETTINGS, VERBOSE
 from firth.cli.stopping import Stopped, resume_line, same_command
 from firth.config import schema
@@ -36,6 +36,9 @@ def train(
         Path | None, typer.Option(help="A folder elsewhere for the checkpoints, such as one on a larger disk.")
     ] = None,
     plan: Annotated[bool, typer.Option("--plan", help="Only estimate parameters, time, memory and disk.")] = False,
+    learning_curve: Annotated[
+        bool, typer.Option("--learning-curve", help="Train on 1/16 … 1 of the examples: what would more labels bring?")
+    ] = False,
     quiet: QUIET = False,
     verbose: VERBOSE = False,
     as_json: Annotated[bool, typer.Option("--json", help="Print a JSON line per step and evaluation.")] = False,
@@ -45,7 +48,7 @@ def train(
     is_preset = what.partition(":")[0] in PRESETS
     is_run = not is_preset and (Path(what).is_dir() or (os.sep in what and not what.endswith(".toml")))
     if is_run and "init-from" not in values:
-        if values or settings or out or plan:
+        if values or settings or out or plan or learning_curve:
             do = "leave out the other options, or train a new run from its weights with --init-from"
             raise FirthError("a run is resumed with its own configuration", where=what, do=do)
         resume = lambda: api.resume(what, progress=style, state_dir=state_dir)  # noqa: E731
@@ -54,6 +57,9 @@ def train(
     choice = api.resolve_config(what, settings or [], values)
     if plan:
         _print_plan(api.plan(choice), as_json)
+        return
+    if learning_curve:
+        _train_curve(choice, out, style)
         return
     folder = api.run_folder(choice, out)
     _train_and_report(lambda: api.train_config(choice, folder, style, state_dir), folder, style, verbose)
@@ -70,6 +76,30 @@ def _train_and_report(train: Callable[[], Any], folder: Path, style: str, verbos
         for line in format_scores(scores, verbose):
             print(line)
         print(f"run folder: {model.run.path}  ({model.hint}; {model.run.path}/report.html)")
+
+
+def _train_curve(choice: api.NamedConfig, out: Path | None, style: str) -> None:
+    from firth.ladder.learning_curve import curve_folder, train_curve
+    from firth.runs.checkpoints import Interrupted
+
+    folder = curve_folder(choice, out)
+    try:
+        curve = train_curve(choice, folder, style)
+    except Interrupted as stop:
+        raise Stopped(resume_line(same_command(folder)), 128 + stop.signal_number) from None
+    except KeyboardInterrupt:
+        raise Stopped(resume_line(same_command(folder))) from None
+    if style == "json":
+        print_json({"event": "done", **curve.to_dict()})
+    elif style != "quiet":
+        print_table([_curve_row(point, curve.metric) for point in curve.points], full_width=True)
+        print(f"{curve.sentence}\nreport: {curve.report}")
+
+
+def _curve_row(point: Any, metric: Any) -> dict[str, str]:
+    interval = " to ".join(map(metric.format, (point.low, point.high)))
+    runs = str(point.runs) if point.runs else "extrapolated"
+    return {"examples": f"{point.examples:,}", "runs": runs, metric.name: metric.format(point.score), "95% CI": interval}
 
 
 def _train_or_stop(train: Callable[[], Any], folder: Path) -> Any:

@@ -9,6 +9,8 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from itertools import chain
 
+import numpy as np
+
 from firth.config.schema import LabelledExamples
 from firth.datasets import leakage
 from firth.datasets.example_reader import SPLIT_ALIASES, SPLITS, WORLD, ExampleReader
@@ -17,6 +19,7 @@ from firth.datasets.records import Choices, Dialogue, Image, Pair, Question
 from firth.datasets.table_columns import silent
 from firth.datasets.text_dataset import assign_splits
 from firth.errors import FirthError
+from firth.types import generator
 
 __all__ = ["SPLIT_ALIASES", "WORLD", "describe", "describe_with_label"]  # and what is defined here
 
@@ -92,7 +95,22 @@ def split_examples(
     numbers = assign_splits(0, len({*groups}), len({*groups}), *fractions, seed)
     sampled = {name: _select(train, (numbers[n] == index for n in groups)) for index, name in enumerate(SPLITS)}
     sampled |= {name: splits[name] for name in SPLITS[1:] if splits[name]}
+    if config.train_fraction < 1:
+        sampled["train"] = train_part(sampled["train"], config.train_fraction, config.train_subset)
     return {name: make_split(name, examples) for name, examples in sampled.items() if examples}
+
+
+def train_part(examples: list[Example], fraction: float, subset: int) -> list[Example]:
+    """A fraction of the examples, in their order, one at least. Each label has about this fraction too, and the smaller
+    fractions of a subset are parts of the larger ones."""
+    random, groups = generator(subset, "train fraction"), dict[tuple[str, ...], list[int]]()
+    for number, example in enumerate(examples):
+        groups.setdefault(labels_of(example), []).append(number)
+    place = np.empty(len(examples))  # where in the order an example comes, from 0 to 1
+    for numbers in groups.values():
+        place[random.permutation(numbers)] = (np.arange(len(numbers)) + random.random(len(numbers))) / len(numbers)
+    count = max(1, round(fraction * len(examples)))
+    return [examples[number] for number in sorted(np.argsort(place, kind="stable")[:count].tolist())]
 
 
 def _groups(examples: list[Example], group_duplicates: bool) -> list[int]:

@@ -12,6 +12,7 @@ from typing import NamedTuple
 import numpy as np
 
 from firth.linear import lbfgs
+from firth.linear.dense_matrix import DenseMatrix
 from firth.linear.design_matrix import DesignMatrix
 
 CURVATURE = 0.004  # of the loss at its minimum, where most texts are classified with certainty
@@ -32,7 +33,7 @@ class Solution(NamedTuple):
 class Problem:
     """A loss of linear scores, and how the texts weigh."""
 
-    design: DesignMatrix
+    design: DesignMatrix | DenseMatrix
     loss: Loss
     text_weights: np.ndarray  # (rows,)
     width: int = 1  # scores of a text; 1: they have no dimension of their own

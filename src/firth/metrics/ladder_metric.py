@@ -84,8 +84,8 @@ BITS_PER_BYTE = LadderMetric("bits per byte", "lower", _bits)  # counts: nats, b
 ACCURACY = _percentage("accuracy", _ratio)  # counts: right ones, all
 MACRO_F1 = _percentage("macro F1", _macro_f1)
 CHUNK_F1 = _percentage("chunk F1", _micro_f1)  # counts: correct, predicted, gold
+ANSWER_F1 = _percentage("answer F1", _ratio)  # counts: F1 of a question, 1
 PEARSON = LadderMetric("Pearson correlation", "higher", _pearson, floor=1.0)
 MEAN_SQUARED_ERROR = LadderMetric("mean squared error", "lower", _ratio, floor=0.0)  # counts: squared errors, items
-METRICS = {
-    metric.name: metric for metric in (BITS_PER_BYTE, ACCURACY, MACRO_F1, CHUNK_F1, PEARSON, MEAN_SQUARED_ERROR)
-}
+_ALL = (BITS_PER_BYTE, ACCURACY, MACRO_F1, CHUNK_F1, ANSWER_F1, PEARSON, MEAN_SQUARED_ERROR)
+METRICS = {metric.name: metric for metric in _ALL}

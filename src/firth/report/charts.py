@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 from firth.report.axes import Axis, Panel, format_number
 from firth.report.curves import clipping_note, draw_curve
-from firth.report.drawing import Drawing, Polygon, Shape, Text, group_style, to_svg
+from firth.report.drawing import ColourName, Drawing, Line, Polygon, Shape, Text, group_style, marker, to_svg
 from firth.report.label_layout import Box
 from firth.report.legend import Entry, legend
 from firth.report.limits import Limits, finite, full_limits, widen
@@ -21,12 +21,16 @@ _TOP_ALONE = 36.0  # of the box without a legend
 
 @dataclass(frozen=True)
 class Series:
-    """A line of a chart, with `markers` at its points if wanted."""
+    """A line of a chart, with `markers` at its points if wanted, or these without the line; `low` and `high` are the
+    ends of an interval at each point, drawn as a band."""
 
     name: str
     x: Sequence[float]
     y: Sequence[float]
     markers: bool = False
+    low: Sequence[float] = ()
+    high: Sequence[float] = ()
+    line: bool = True
 
     @property
     def points(self) -> list[tuple[float, float]]:
@@ -52,16 +56,35 @@ def line_chart(
         return ""
     x_low, x_high = x_limits or full_limits([line.x for line in series])
     box = _BOX if len(series) > 1 else _BOX._replace(top=_TOP_ALONE)
-    y_axis = Axis(*widen(limits([line.y for line in series]), log_y), y_label, log_y)
+    values = [each for line in series for each in (line.y, line.low, line.high) if len(each)]
+    y_axis = Axis(*widen(limits(values), log_y), y_label, log_y)
     panel = Panel(box, Axis(x_low, x_high, x_label, log_x, whole=True), y_axis, "")
     shapes: list[Shape] = []
     entries = []
     for number, line in enumerate(series):
         style = group_style(number)
-        entries.append(Entry(line.name, style[0], style[1] if line.markers else "", line=True))
-        shapes += draw_curve(panel, line.points, style, radius=2.6 * line.markers, tooltip=_describe(line.name))
+        entries.append(Entry(line.name, style[0], style[1] if line.markers else "", line=line.line))
+        shapes += _draw_band(panel, line, style[0])
+        shapes += _draw_points(panel, line, style)
     note = clipping_note(panel, {line.name: line.points for line in series})
     return _chart(title, panel, entries, shapes, " ".join(filter(None, (caption, note))))
+
+
+def _draw_band(panel: Panel, line: Series, colour: ColourName) -> list[Shape]:
+    """The interval around a line; around points without a line, one bar each."""
+    ends = [*zip(line.x, line.low, line.high, strict=True)] if len(line.low) else []
+    if line.line:
+        edge = [(x, low) for x, low, _ in ends] + [(x, high) for x, _, high in reversed(ends)]
+        corners = tuple(panel.to_pixels(*point) for point in edge)
+        return [Polygon(corners, colour, opacity=0.15)] if len(ends) > 1 else []
+    return [Line((panel.to_pixels(x, low), panel.to_pixels(x, high)), colour, 1.2) for x, low, high in ends]
+
+
+def _draw_points(panel: Panel, line: Series, style: tuple[ColourName, str]) -> list[Shape]:
+    describe = _describe(line.name)
+    if line.line:
+        return draw_curve(panel, line.points, style, radius=2.6 * line.markers, tooltip=describe)
+    return [marker(*panel.to_pixels(*point), 3.6, *style, describe(point)) for point in line.points]
 
 
 def _describe(name: str) -> Callable[[tuple[float, float]], str]:

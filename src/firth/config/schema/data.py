@@ -65,6 +65,9 @@ class LabelledExamples:
     valid_fraction: float = bounded(0.1, least=0.0, most=0.5)  # fraction of the examples for validation
     test_fraction: float = bounded(0.1, least=0.0, most=0.5)  # fraction of the examples for the test
     group_duplicates: bool = True  # examples with the same texts are in one split, whatever their labels
+    # fraction of the training examples that is trained on, rare labels too; a smaller one is a part of a larger one
+    train_fraction: float = bounded(1.0, above=0.0, most=1.0)
+    train_subset: int = bounded(0, least=0)  # which of the fractions of this size: a number
     format: str = ""  # format of the files: tsv, csv, jsonl, labels, …; empty: by name or content
     columns: tuple[str, ...] = ()  # columns of a table that have other names: text=body,label=class
     encoding: str = "utf-8"  # character encoding of the files

@@ -25,6 +25,7 @@ class EncoderOutput(NamedTuple):
     mask: Tensor  # (batch, time)
     live: Mapping[str, Tensor]  # final states (batch, layers × directions, width) by name, of a recurrent encoder
     num_directions: int = 1
+    layers: tuple[Tensor, ...] = ()  # on request: the embeddings, then the states of each layer
 
     @property
     def summary(self) -> Tensor:

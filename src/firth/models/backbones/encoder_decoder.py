@@ -143,18 +143,18 @@ class EncoderDecoderBackbone(nn.Module):
             return self.encoder.encode(source_vectors, source, keep_layers)._replace(state=None)
         return self.decoder.decode(vectors, target, self.encode(source_vectors, source), keep_layers)
 
-    def encode(self, vectors: Tensor, source: Tokens) -> EncoderOutput:
+    def encode(self, vectors: Tensor, source: Tokens, keep_layers: bool = False) -> EncoderOutput:
         """The encoder's output, in the order of the source also if it is encoded in reverse."""
         if self.reverse_source:
             order = _reversed_order(source.mask)
-            reversed_vectors = vectors.gather(1, order[..., None].expand_as(vectors))
-            encoded = self.encoder.encode(reversed_vectors, source)
-            states = encoded.states.gather(1, order[..., None].expand_as(encoded.states))
+            encoded = self.encoder.encode(_reorder(vectors, order), source, keep_layers)
+            encoded = encoded._replace(
+                states=_reorder(encoded.states, order), layers=tuple(_reorder(layer, order) for layer in encoded.layers)
+            )
         else:
-            encoded = self.encoder.encode(vectors, source)
-            states = encoded.states
+            encoded = self.encoder.encode(vectors, source, keep_layers)
         live = encoded.state.live if encoded.state else {}
-        return EncoderOutput(states, source.mask, live, self.encoder.num_directions)
+        return EncoderOutput(encoded.states, source.mask, live, self.encoder.num_directions, encoded.layers)
 
     def align(
         self, source_vectors: Tensor, source: Tokens, vectors: Tensor, target: Tokens, layer: int = -1
@@ -169,6 +169,10 @@ class EncoderDecoderBackbone(nn.Module):
     def step(self, vectors: Tensor, target: Tokens, state: State) -> Encoded:
         """The next target tokens' embeddings -> hidden states and the new state."""
         return self.decoder.step(vectors, target, state)
+
+
+def _reorder(vectors: Tensor, order: Tensor) -> Tensor:
+    return vectors.gather(1, order[..., None].expand_as(vectors))
 
 
 def _reversed_order(mask: Tensor) -> Tensor:
