@@ -100,11 +100,15 @@ corpus = lazy_group(
     },
 )
 lm = lazy_group(
-    "Use a language model: rank, correct, authorship, surprisal, few-shot, prompts.",
+    "Use a language model: rank, correct, rescore, authorship, surprisal, few-shot, prompts.",
     {
         "Commands": {
             "rank": ("lm.rank", "Rank alternative texts by their probability."),
             "correct": ("lm.correct", "Correct spelling, or confused words, with a language model (noisy channel)."),
+            "rescore": (
+                "lm_rescoring.rescore",
+                "Rescore n-best lists of a recogniser with language models; fit the weights, print error rates.",
+            ),
             "authorship": (
                 "lm.authorship",
                 "Authorship attribution: one language model per author, compared by bits per byte.",
@@ -229,7 +233,7 @@ SECTIONS = {
         ),
     },
     "Language-model tools": {
-        "lm": ("main.lm", "Use a language model: rank, correct, authorship, surprisal, few-shot, prompts."),
+        "lm": ("main.lm", "Use a language model: rank, correct, rescore, authorship, surprisal, few-shot, prompts."),
     },
     "Words": {
         "vectors": ("main.vectors", "Word vectors: neighbours, analogies, evaluation, maps, search, alignment."),
