@@ -249,7 +249,9 @@ def test_rescore_writes_lists_in_a_new_order(command, tmp_path):
     out = tmp_path / "out.tsv"
     done = command("lm", "rescore", "world", tmp_path / "n.tsv", "--weight", "0", "--out", out, "--json")
     result = json.loads(done.out)
-    assert result["changed"] == 0 and result["rates"][0]["before"] == result["rates"][0]["after"] == pytest.approx(1 / 3)
+    assert result["changed"] == 0 and result["rates"][0]["before"] == result["rates"][0]["after"] == pytest.approx(
+        1 / 3
+    )
     assert [line.split("\t")[:2] for line in out.read_text().splitlines()] == [
         line.split("\t")[:2] for line in NBEST.splitlines()
     ]
@@ -274,7 +276,7 @@ def test_rescore_fits_weights_on_other_lists(command, counted):
         (NBEST, ["--weight", "x"], "--weight: 'x' is neither auto nor a number"),
         (NBEST, ["--ensemble", "world"], "--ensemble: two language models with the name 'world'"),
         ("".join(NBEST.splitlines(True)[:3]), [], "a single n-best list: weights cannot be fitted and scored on it"),
-        ("".join(NBEST.splitlines(True)[:6:2]), [], "every list has a single hypothesis, so there is nothing to choose"),
+        ("".join(NBEST.splitlines(True)[:6:2]), [], "every list has a single hypothesis, so there is nothing"),
     ],
 )  # fmt: skip
 def test_rescore_refuses(command, tmp_path, text, arguments, message):

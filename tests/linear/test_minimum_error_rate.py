@@ -1,5 +1,7 @@
 """Minimum error rate training against exhaustive searches."""
 
+from itertools import pairwise
+
 import numpy as np
 import pytest
 
@@ -50,7 +52,7 @@ def test_a_line_search_is_exact(seed, integer):
                 if b[i] != b[j]:
                     crossings.add(float((a[i] - a[j]) / (b[j] - b[i])))
     ordered = sorted(crossings)
-    middles = [(left + right) / 2 for left, right in zip(ordered, ordered[1:], strict=False) if right - left > 1e-9]
+    middles = [(left + right) / 2 for left, right in pairwise(ordered) if right - left > 1e-9]
     fewest = min(count_errors(lists, weights + step * direction) for step in middles)
     found = search_line(lists, weights, direction)
     assert found.errors == fewest == count_errors(lists, weights + found.step * direction)

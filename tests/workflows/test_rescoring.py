@@ -82,7 +82,9 @@ def test_the_weight_has_the_fewest_errors_of_all():
     """Against a dense grid of weights, each tried by rescoring."""
     dev = LISTS[:30]
     fitted = rescore(EXACT, dev, dev=dev, config=PREFIX)
-    grid = [rescore(EXACT, dev, config=replace(PREFIX, weights=(w,))) for w in (0.0, 0.1, 0.3, 0.6, 1.0, 1.5, 3.0, 10.0)]
+    grid = [
+        rescore(EXACT, dev, config=replace(PREFIX, weights=(w,))) for w in (0.0, 0.1, 0.3, 0.6, 1.0, 1.5, 3.0, 10.0)
+    ]
     assert fitted.rates[0].after.value <= min(each.rates[0].after.value for each in grid)
     assert grid[0].rates[0].after.value == grid[0].rates[0].before.value and grid[0].changed == 0
 
@@ -112,7 +114,9 @@ def test_context_and_costs():
         assert given.lists[0].hypotheses[0].text == first and given.rates == ()
     with_context = [lists[0]._replace(context="before")]
     seen = rescore({"m": List()}, with_context, config=RescoringConfig(weights=(1.0,)), add_scores=True)
-    unseen = rescore({"m": List()}, with_context, config=RescoringConfig(weights=(1.0,), context=False), add_scores=True)
+    unseen = rescore(
+        {"m": List()}, with_context, config=RescoringConfig(weights=(1.0,), context=False), add_scores=True
+    )
     assert [each.lists[0].hypotheses[0].scores for each in (seen, unseen)] == [(2.0, -7.0, -5.0), (2.0, -1.0, 1.0)]
 
 

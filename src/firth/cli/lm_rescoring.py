@@ -25,7 +25,9 @@ METRICS = {"wer": "word_error_rate", "ser": "sentence_error_rate", "cer": "chara
 
 def rescore(
     run: Annotated[str, typer.Argument(metavar="RUN", help="A language model's run; world: the world's exact one.")],
-    nbest: Annotated[str, typer.Argument(metavar="FILE", help="N-best lists: a file, or a data set: world-nbest:test.")],
+    nbest: Annotated[
+        str, typer.Argument(metavar="FILE", help="N-best lists: a file, or a data set: world-nbest:test.")
+    ],
     dev: Annotated[str, typer.Option(help="Development lists to fit weights on; by default cross-validation.")] = "",
     ensemble: Annotated[str, typer.Option(metavar="RUN,…", help="Further language models, each with its weight.")] = "",
     weight: Annotated[

@@ -153,11 +153,15 @@ lexicon = lazy_group(
             ),
             "disambiguate": (
                 "lexicon_senses.disambiguate",
-                "Word-sense disambiguation: the best sense of each word of a text, by glosses (Lesk) or vectors.",
+                "Word-sense disambiguation: the best sense of each word of a text, by glosses, vectors or an encoder.",
             ),
             "evaluate": (
                 "lexicon_senses.evaluate",
                 "Score word-sense disambiguation on words with known senses, beside its baselines.",
+            ),
+            "gloss-pairs": (
+                "lexicon_senses.gloss_pairs",
+                "Write pairs of context and gloss, to train a classifier of senses (GlossBERT) or a bi-encoder on.",
             ),
             "info": ("lexicon_queries.info", "Describe the lexicon: where it is, and the number of its synsets."),
         }

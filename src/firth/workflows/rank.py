@@ -51,4 +51,3 @@ def softmax(scores: Sequence[float]) -> list[float]:
         return [1 / len(scores)] * len(scores)
     weights = [math.exp(score - highest) for score in scores]
     return [weight / sum(weights) for weight in weights]
-

@@ -221,9 +221,7 @@ def _cross_validate(
 # --- results ----------------------------------------------------------------------------------------------------------
 
 
-def _reordered(
-    each: NBest, order: np.ndarray, features: np.ndarray, sums: np.ndarray, added: Sequence[str]
-) -> NBest:
+def _reordered(each: NBest, order: np.ndarray, features: np.ndarray, sums: np.ndarray, added: Sequence[str]) -> NBest:
     """The list in its new order, with the scores of the models and the sum if they are `added`."""
     first = len(each.names)
     hypotheses = []
