@@ -117,6 +117,7 @@ score lines.txt --reference lines.txt
 lm rank counts the-cat a-dog
 lm correct counts cot
 lm authorship --text a.txt --author a=a.txt --author b=b.txt --out authors --no-normalise
+lm rescore world world-nbest:test --weight 1 --max-lists 4 --out lists.tsv
 lm surprisal new --out s.html --text a.txt --passages 1 --prompt-length 2 --max-length 10
 lm prompts new the a
 vectors info v.txt

@@ -167,3 +167,70 @@ def test_pseudo_words(command, tmp_path):
     found = json.loads(assert_done(command(*given, "--json")).out)
     assert found["accuracy"]["induced"] == 1 and found["rows"][0]["pair"] == ["bank", "door"]
     assert_refused(command(*given[:-1], "bank"), "--pairs: cannot read the pair 'bank'; write bank/door,key/dog")
+
+
+# --- senses by an encoder ---------------------------------------------------------------------------------------------
+
+SENSES = [
+    {"words": ["the", "doglamps", "shone"], "position": 1, "word": "doglamp", "sense": "lamp.n.01"},
+    {"words": ["a", "doglamp", "barked"], "position": 1, "word": "doglamp", "sense": "dog.n.01"},
+]
+
+
+@pytest.fixture
+def labelled(tmp_path):
+    path = tmp_path / "senses.jsonl"
+    path.write_text("".join(json.dumps(each) + "\n" for each in SENSES))
+    return path
+
+
+def test_senses_from_labelled_examples_by_an_encoder(command, trained, labelled):
+    options = ["--lexicon", "world", "--encoder", trained, "--json"]
+    shown = assert_done(command("lexicon", "evaluate", labelled, "--train", labelled, *options)).out
+    methods = {each["method"]: each for each in json.loads(shown)}
+    assert methods["sense-embeddings"]["value"] == 1.0 and "gloss-embeddings" in methods
+    options += ["--method", "sense-embeddings", "--train", labelled]
+    (line,) = values(assert_done(command("lexicon", "disambiguate", "a doglamp barked", *options)).out)
+    assert line["words"][0]["senses"][0]["synset"] == "dog.n.01"
+
+
+def test_the_exact_posterior_stands_beside_the_senses_of_the_world(command):
+    shown = assert_done(command("lexicon", "evaluate", "--max-words", 40, "--max-train", 50, "--json")).out
+    methods = {each["method"]: each["value"] for each in json.loads(shown)}
+    assert methods["exact posterior"] > max(methods["lesk"], 0.7)
+
+
+def test_gloss_pairs_are_training_data(command, labelled, tmp_path):
+    out = tmp_path / "pairs.tsv"
+    shown = assert_done(command("lexicon", "gloss-pairs", labelled, "--lexicon", "world", "--out", out)).out
+    assert shown == f"{out}: 4 pairs of 2 words\n"
+    header, *rows = [line.split("\t") for line in out.read_text().splitlines()]
+    assert header == ["left", "right", "label"] and [row[2] for row in rows] == ["no", "yes", "yes", "no"]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["disambiguate", "a", "--method", "sense-embeddings"], "--method sense-embeddings needs labelled words"),
+        (["disambiguate", "a", "--method", "gloss-pairs"], "--method gloss-pairs needs an encoder"),
+        (["gloss-pairs", "BAD", "--out", "x.tsv"], "BAD:1: position 3 of 3 words; count the words from 0"),
+        (["gloss-pairs", "OTHER", "--out", "x.tsv"], "line 1: world has no sense 'dog%1:05:00::' of 'doglamp'"),
+    ],
+)
+def test_what_disambiguation_by_an_encoder_refuses(command, tmp_path, monkeypatch, arguments, message):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "BAD").write_text(json.dumps(SENSES[0] | {"position": 3}) + "\n")
+    (tmp_path / "OTHER").write_text(json.dumps(SENSES[0] | {"sense": "dog%1:05:00::"}) + "\n")
+    assert_refused(command("lexicon", *arguments, "--lexicon", "world"), message)
+
+
+def test_no_lexicon_is_one_line(command, labelled, monkeypatch, tmp_path):
+    from firth.lexicon import opening
+
+    for name in ("USUAL",):
+        monkeypatch.setattr(opening, name, ())
+    for name in ("_installed", "_nltk_data", "data_folder"):
+        monkeypatch.setattr(opening, name, dict if name == "_installed" else lambda: None)
+    for name in ("FIRTH_LEXICON", "WNSEARCHDIR", "WNHOME"):
+        monkeypatch.delenv(name, raising=False)
+    assert_refused(command("lexicon", "gloss-pairs", labelled, "--out", tmp_path / "x"), "no lexicon is there; apt")

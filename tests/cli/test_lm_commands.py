@@ -233,3 +233,59 @@ def test_surprisal_writes_a_page_and_its_numbers(command, counted, tmp_path):
 def test_bad_options_of_surprisal_are_refused(command, counted, tmp_path, monkeypatch, options, said):
     monkeypatch.chdir(tmp_path)
     assert_refused(command("lm", "surprisal", counted, *options), said)
+
+
+# --- rescore ----------------------------------------------------------------------------------------------------------
+
+NBEST = "id\thypothesis\tscore\treference\n" + "".join(
+    f"u{n}\tthe {noun} sleep\t-1\tthe {noun} sleeps\nu{n}\tthe {noun} sleeps\t-2\tthe {noun} sleeps\n"
+    for n, noun in enumerate(("cat", "dog", "fox", "cow"))
+)
+
+
+def test_rescore_writes_lists_in_a_new_order(command, tmp_path):
+    """With the exact model of the world, which knows no such texts, only the length counts."""
+    (tmp_path / "n.tsv").write_text(NBEST)
+    out = tmp_path / "out.tsv"
+    done = command("lm", "rescore", "world", tmp_path / "n.tsv", "--weight", "0", "--out", out, "--json")
+    result = json.loads(done.out)
+    assert result["changed"] == 0 and result["rates"][0]["before"] == result["rates"][0]["after"] == pytest.approx(
+        1 / 3
+    )
+    assert [line.split("\t")[:2] for line in out.read_text().splitlines()] == [
+        line.split("\t")[:2] for line in NBEST.splitlines()
+    ]
+
+
+def test_rescore_fits_weights_on_other_lists(command, counted):
+    done = command("lm", "rescore", "world", "world-nbest:test", "--dev", "world-nbest:valid", "--max-lists", 20,
+                   "--prefix", "--ensemble", counted)  # fmt: skip
+    assert done.code == 0 and "weights, fitted on 300 development lists: score 1  world " in done.out
+    assert "20 lists, " in done.out and "word " in done.out
+
+
+@pytest.mark.parametrize(
+    ("text", "arguments", "message"),
+    [
+        (NBEST.replace("the cat sleeps\n", "\n"), [], "n.tsv:2: n-best list 'u0' has no reference to fit weights on"),
+        ("a\tx\t1\na\ty\t0\n", [], "n.tsv:1: n-best list 'a' has no reference to fit weights on"),
+        ("a\tx\t1\na\ty\t0\n", ["--weight", "1"], "no list has a reference, so there are no error rates; give --out"),
+        ("a\tx\na\ty\n", [], "n.tsv:1: 2 columns, expected 3 (id, hypothesis, score)"),
+        ("id\thypothesis\treference\na\tx\tx\n", [], "n.tsv:1: no column with a score"),
+        (NBEST, ["--dev", "world-senses:test"], "world-senses:test: not n-best lists"),
+        (NBEST, ["--weight", "x"], "--weight: 'x' is neither auto nor a number"),
+        (NBEST, ["--ensemble", "world"], "--ensemble: two language models with the name 'world'"),
+        ("".join(NBEST.splitlines(True)[:3]), [], "a single n-best list: weights cannot be fitted and scored on it"),
+        ("".join(NBEST.splitlines(True)[:6:2]), [], "every list has a single hypothesis, so there is nothing"),
+    ],
+)  # fmt: skip
+def test_rescore_refuses(command, tmp_path, text, arguments, message):
+    (tmp_path / "n.tsv").write_text(text)
+    failed = command("lm", "rescore", "world", tmp_path / "n.tsv", *arguments)
+    assert failed.code == 2 and message in failed.err and failed.err.count("\n") == 1
+
+
+def test_rescore_needs_probabilities(command, no_language_model):
+    message = "this model gives no probability of texts; give a causal, masked or n-gram language model"
+    failed = command("lm", "rescore", no_language_model, "world-nbest:test")
+    assert failed.code == 2 and message in failed.err

@@ -9,6 +9,7 @@ import pytest
 
 import firth
 from firth.errors import FirthError
+from firth.pipelines.answer_scores import SCORING
 from firth.workflows import prompt_answers
 from firth.workflows.few_shot import FewShotConfig, evaluate
 from firth.workflows.prompt_answers import Prompt
@@ -122,11 +123,9 @@ def test_scores_are_the_likelihoods_of_the_answers(which, request):
         [conditional_log_likelihood(model, "So: ", answer) for answer in answers], abs=2e-3
     )
     assert scores.token_counts.tolist() == [[5, 10]] * 2 and scores.byte_counts.tolist() == [5, 10]  # a byte is a token
-    assert prompt_answers.SCORING["byte"](scores) == pytest.approx(log_likelihoods / [5, 10], abs=1e-3)
-    assert prompt_answers.SCORING["token"](scores) == pytest.approx(log_likelihoods / [5, 10], abs=1e-3)
-    assert prompt_answers.SCORING["calibrated"](scores) == pytest.approx(
-        log_likelihoods - scores.unconditional, abs=2e-3
-    )
+    assert SCORING["byte"](scores) == pytest.approx(log_likelihoods / [5, 10], abs=1e-3)
+    assert SCORING["token"](scores) == pytest.approx(log_likelihoods / [5, 10], abs=1e-3)
+    assert SCORING["calibrated"](scores) == pytest.approx(log_likelihoods - scores.unconditional, abs=2e-3)
 
 
 def test_a_tokenizer_may_merge_prompt_and_answer(world):
@@ -144,7 +143,7 @@ def test_impossible_answers_are_never_better(trained):
     impossible = prompt_answers.Scores(
         np.array([[-math.inf, -9.0]]), np.ones((1, 2)), np.ones(2), np.array([-math.inf, -1.0])
     )
-    assert all(method(impossible).argmax(1).tolist() == [1] for method in prompt_answers.SCORING.values())
+    assert all(method(impossible).argmax(1).tolist() == [1] for method in SCORING.values())
 
 
 def test_out_of_vocabulary_labels_are_noted(words):

@@ -8,7 +8,8 @@ from hypothesis import strategies as st
 
 from firth.datasets.world import World
 from firth.errors import FirthError
-from firth.workflows.rank import join_context, rank, softmax
+from firth.pipelines.continuations import join_context
+from firth.workflows.rank import rank, softmax
 
 TRUE, *_ = World().documents(1, start=9000)
 

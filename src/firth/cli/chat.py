@@ -6,6 +6,7 @@ import sys
 from collections.abc import Iterator, Mapping
 from typing import Any
 
+from firth.cli.busy_line import stop_line
 from firth.cli.console import print_json, sanitise, stdin_lines
 from firth.errors import FirthError
 
@@ -29,6 +30,7 @@ def _turns() -> Iterator[str]:
     if not sys.stdin.isatty():
         yield from stdin_lines()
         return
+    stop_line()
     while True:
         try:
             turn = input(_PROMPT).strip()

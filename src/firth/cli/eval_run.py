@@ -27,6 +27,10 @@ _LINES_PER_BATCH = 256  # of a file
 WEIGHTS = Annotated[
     choice(api.WEIGHTS), typer.Option(help="Precision of a network's weights: half and int8 are faster, less exact.")
 ]
+TASK = Annotated[
+    choice(("", "multiple-choice")),
+    typer.Option(help="Use a language model for this task: multiple-choice, the likeliest choice of each question."),
+]
 
 
 def evaluate(
@@ -45,12 +49,13 @@ def evaluate(
         Path | None,
         typer.Option(metavar="FILE.html", help="Write a page of all examples, ranked by their loss (labelled tasks)."),
     ] = None,
+    task: TASK = "",
     verbose: VERBOSE = False,
     as_json: JSON = False,
 ) -> None:
     """Evaluate a model on held-out or other text; every score has a signature."""
     say_doing("loading the model")
-    model = api.load(run, weights=weights, threads=threads)
+    model = _for_task(api.load(run, weights=weights, threads=threads), task)
     if memory is not None:
         if not hasattr(model, "set_memory_length"):
             raise FirthError("this model has no memory", where=run, do="leave out --memory")
@@ -149,6 +154,7 @@ def run(
     ensemble: Annotated[
         str | None, typer.Option(metavar="RUN,…", help="Ensemble: average with the models of other runs.")
     ] = None,
+    task: TASK = "",
     weights: WEIGHTS = "float32",
     threads: THREADS = 0,
     settings: Annotated[
@@ -165,7 +171,7 @@ def run(
     named |= {"plot": plot and str(plot), "tree": tree and str(tree), "next_sentence": next_sentence}
     options = {name: value for name, value in named.items() if value is not None} | _parse_settings(settings or [])
     say_doing("loading the model")
-    model = _with_ensemble(api.load(run, weights=weights, threads=threads), ensemble, weights)
+    model = _for_task(_with_ensemble(api.load(run, weights=weights, threads=threads), ensemble, weights), task)
     say_doing("firth run")
     if out and file is None:
         raise FirthError("no file to predict for", where="--out", do="name one with --text")
@@ -197,6 +203,13 @@ def _predict_file(model: Any, source: Source, options: Mapping[str, object], for
         return
     for line in predict_file(model, source, options, form):
         print(line)
+
+
+def _for_task(model: Any, task: str) -> Any:
+    """The model, as one for this task."""
+    from firth.pipelines.choice_scoring import choose_by_likelihood
+
+    return choose_by_likelihood(model) if task else model
 
 
 def _parse_columns(columns: str) -> dict[str, str]:

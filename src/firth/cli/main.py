@@ -101,11 +101,15 @@ corpus = lazy_group(
     },
 )
 lm = lazy_group(
-    "Use a language model: rank, correct, authorship, surprisal, few-shot, prompts.",
+    "Use a language model: rank, correct, rescore, authorship, surprisal, few-shot, prompts.",
     {
         "Commands": {
             "rank": ("lm.rank", "Rank alternative texts by their probability."),
             "correct": ("lm.correct", "Correct spelling, or confused words, with a language model (noisy channel)."),
+            "rescore": (
+                "lm_rescoring.rescore",
+                "Rescore n-best lists of a recogniser with language models; fit the weights, print error rates.",
+            ),
             "authorship": (
                 "lm.authorship",
                 "Authorship attribution: one language model per author, compared by bits per byte.",
@@ -150,11 +154,15 @@ lexicon = lazy_group(
             ),
             "disambiguate": (
                 "lexicon_senses.disambiguate",
-                "Word-sense disambiguation: the best sense of each word of a text, by glosses (Lesk) or vectors.",
+                "Word-sense disambiguation: the best sense of each word of a text, by glosses, vectors or an encoder.",
             ),
             "evaluate": (
                 "lexicon_senses.evaluate",
                 "Score word-sense disambiguation on words with known senses, beside its baselines.",
+            ),
+            "gloss-pairs": (
+                "lexicon_senses.gloss_pairs",
+                "Write pairs of context and gloss, to train a classifier of senses (GlossBERT) or a bi-encoder on.",
             ),
             "info": ("lexicon_queries.info", "Describe the lexicon: where it is, and the number of its synsets."),
         }
@@ -241,7 +249,7 @@ SECTIONS = {
         ),
     },
     "Language-model tools": {
-        "lm": ("main.lm", "Use a language model: rank, correct, authorship, surprisal, few-shot, prompts."),
+        "lm": ("main.lm", "Use a language model: rank, correct, rescore, authorship, surprisal, few-shot, prompts."),
     },
     "Inside a model": {
         "inspect": ("main.inspect", "Look inside a model: probe its layers."),

@@ -10,6 +10,7 @@ from firth.config.schema import LabelledExamples, Questions
 from firth.datasets import numbered_lines, readers, sets, spool
 from firth.datasets.compression import missing_file
 from firth.datasets.examples import Example, labels_of
+from firth.datasets.marked_words import mark_targets
 from firth.datasets.readers.fasttext_labels import Labels
 from firth.datasets.readers.image_folders import folder_format
 from firth.datasets.records import Image, Question, Record, Row
@@ -112,7 +113,7 @@ class ExampleReader:
         for record in records:
             try:
                 convert = convert or first_fitting(record, converters) or converters[0]
-                example = convert(record)
+                example = mark_targets(convert(record))
                 if not isinstance(example, Example):
                     what = f"examples of the task {convert.name} are neither texts with labels nor pairs"
                     raise FirthError(what, do="choose another: --set data.tasks=classification,pairs")

@@ -69,15 +69,26 @@ class ReplacedTokenDetector(MaskedLMModel):
     @torch.no_grad()
     def _detect_replaced(self, text: str) -> list[DetectedToken]:
         ids = self._encode(text)
-        batch = self._batch([ids])
+        batch = self.batch([ids])
         scores = self.system.objective.detect(self.system, batch.streams["text"])[0].sigmoid().tolist()
         positions = range(1, len(ids) - 1)  # without [CLS] and [SEP]
         return [DetectedToken(self._token_text(ids[at]), scores[at]) for at in positions]
 
     def _log_probs(self, batch: Batch) -> Tensor:
-        tokens, companion = batch.streams["text"], self.system.objective.companion
-        states = companion(self.system.embed("text", tokens), tokens)
-        return companion.head.log_probabilities(states, self.system.embedding_weight)
+        return self._generator_log_probs(self._generator_states(batch))
+
+    def log_probs_at(self, batch: Batch, positions: Tensor) -> Tensor:
+        """The generator's log-probabilities at one position of each sequence (batch, vocabulary)."""
+        states = self._generator_states(batch)
+        return self._generator_log_probs(states[torch.arange(len(states)), positions])
+
+    def _generator_states(self, batch: Batch) -> Tensor:
+        tokens = batch.streams["text"]
+        states: Tensor = self.system.objective.companion(self.system.embed("text", tokens), tokens)
+        return states
+
+    def _generator_log_probs(self, states: Tensor) -> Tensor:
+        return self.system.objective.companion.head.log_probabilities(states, self.system.embedding_weight)
 
     # --- the command line -------------------------------------------------------------------------------------
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
+from firth.datasets.marked_words import mark_targets
 from firth.datasets.readers import conllu
 from firth.datasets.records import Choices, Labelled, Pair, Question, Record, Row, Sentence, Tagged
 from firth.datasets.tasks import COLUMN_NAMES
@@ -17,7 +18,8 @@ QUESTION = ("question", "context")
 def read_texts(record: Record, texts: int, columns: Mapping[str, str]) -> str | tuple[str, ...]:
     """A text, or two; `texts`: how many the model takes, 0: either."""
     if isinstance(record, Pair) and texts != 1:
-        return record.left, record.right
+        marked = mark_targets(record)
+        return marked.left, marked.right
     if isinstance(record, Labelled):
         return record.text if texts == 1 or SEPARATOR not in record.text else tuple(record.text.split(SEPARATOR))
     if isinstance(record, Row):

@@ -22,9 +22,11 @@ from firth.metrics.perplexity import perplexity
 from firth.metrics.score import Score
 from firth.models.build import System
 from firth.objectives.masked_lm import NextSentenceHead
+from firth.pipelines.continuations import Group, Likelihoods
 from firth.pipelines.encode_texts import group_by_length
 from firth.pipelines.evaluated_text import TextModel
 from firth.pipelines.global_tokens import mark_global_tokens
+from firth.pipelines.pseudo_likelihood import pseudo_likelihoods
 from firth.runs.run_folder import Run
 from firth.runs.trained_model import read_options
 from firth.tokenizers.tokenizer import Tokenizer
@@ -115,7 +117,7 @@ class MaskedLMModel(TextModel):
         segments = [self._encode(first), self._encode(second)[1:]]  # [CLS] A [SEP], B [SEP]
         ids = [*segments[0], *segments[1]]
         self._check_length(ids)
-        tokens = self._batch([ids]).streams["text"]
+        tokens = self.batch([ids]).streams["text"]
         segment = torch.tensor([[0] * len(segments[0]) + [1] * len(segments[1])])
         encoded = self.system.encode(Batch({"text": replace(tokens, segment=segment)}, {}))
         return float(head(encoded.states[:, 0]).float().softmax(-1)[0, 1])
@@ -160,7 +162,7 @@ class MaskedLMModel(TextModel):
         vectors = np.empty((len(texts), self.system.backbone.width), np.float32)
         sequences = [self._encode(text) for text in texts]
         for indices in group_by_length([len(ids) for ids in sequences]):
-            batch = self._batch([sequences[index] for index in indices])
+            batch = self.batch([sequences[index] for index in indices])
             vectors[indices] = self._mean_states(mark_global_tokens(batch, global_tokens)).numpy()
         return vectors
 
@@ -176,12 +178,23 @@ class MaskedLMModel(TextModel):
     ) -> list[torch.Tensor]:
         """Log-probabilities at each position of each sequence (time, vocabulary)."""
         self._require_head()
-        batch = self._log_probs(mark_global_tokens(self._batch(sequences), global_tokens))
+        batch = self._log_probs(mark_global_tokens(self.batch(sequences), global_tokens))
         return [log_probs[: len(ids)] for log_probs, ids in zip(batch, sequences, strict=True)]
 
     def _log_probs(self, batch: Batch) -> torch.Tensor:
         """Log-probabilities at each position (batch, time, vocabulary)."""
         return self.system.log_probabilities(self.system.encode(batch).states)
+
+    def log_probs_at(self, batch: Batch, positions: torch.Tensor) -> torch.Tensor:
+        """Log-probabilities at one position of each sequence (batch, vocabulary)."""
+        states = self.system.encode(batch).states
+        return self.system.log_probabilities(states[torch.arange(len(states)), positions])
+
+    def continuation_scores(self, groups: Sequence[Group], *, whole: bool = False) -> list[Likelihoods]:
+        """The pseudo-log-likelihoods of the texts of each group (context, texts), given its context; a text has no
+        probability of ending, so `whole` changes nothing."""
+        self._require_head()
+        return pseudo_likelihoods(self, groups)
 
     def _require_head(self) -> None:
         lacks = self.run.record.data.get("lacks")
@@ -209,7 +222,8 @@ class MaskedLMModel(TextModel):
             what = f"{len(ids):,} tokens, and this model takes at most {limit:,} at once"
             raise FirthError(what, do="give a shorter text")
 
-    def _batch(self, sequences: Sequence[Sequence[int]]) -> Batch:
+    def batch(self, sequences: Sequence[Sequence[int]]) -> Batch:
+        """Sequences of token ids as a padded batch."""
         width = max(map(len, sequences))
         ids = np.full((len(sequences), width), self.tokenizer.special.pad_id, np.int64)
         for index, sequence in enumerate(sequences):

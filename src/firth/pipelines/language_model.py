@@ -16,7 +16,7 @@ from firth.display import Table
 from firth.errors import FirthError
 from firth.metrics.perplexity import ByteModel, bits_per_byte, perplexity
 from firth.metrics.score import Score
-from firth.pipelines import lm_commands
+from firth.pipelines import continuations, lm_commands
 from firth.pipelines.evaluated_text import TextModel
 from firth.pipelines.lm_commands import LanguageModelOptions
 from firth.runs.run_folder import Run
@@ -138,6 +138,12 @@ class LanguageModel(TextModel):
         model = ByteModel(self.run.record.data["byte_counts"])
         encoded = self.tokenizer.encode_batch_with_oov(list(texts))
         return [model.nll(byte_histogram([each.oov_bytes]), each.oov_count) for each in encoded]
+
+    def continuation_scores(
+        self, groups: Sequence[continuations.Group], *, whole: bool = False
+    ) -> list[continuations.Likelihoods]:
+        """The log-likelihoods of the texts of each group (context, texts), given its context."""
+        return continuations.likelihoods(self, groups, whole)
 
     def embed(self, texts: str | Iterable[str]) -> np.ndarray:
         """An embedding of a text (width,) or of each of a list (texts, width): the mean of its hidden states, [START]

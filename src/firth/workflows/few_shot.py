@@ -18,11 +18,12 @@ from firth.datasets.records import Record
 from firth.errors import FirthError, unknown
 from firth.metrics.bootstrap import ConfidenceInterval, bootstrap_ratios, confidence_interval
 from firth.metrics.score import Score
+from firth.pipelines.answer_scores import SCORING
 from firth.pipelines.language_model import LanguageModel
 from firth.runs.atomic_files import digest
 from firth.types import generator
 from firth.workflows import prompt_answers
-from firth.workflows.prompt_answers import GENERATION, SCORING, FittedPrompts, Prompt, ScoringMethod
+from firth.workflows.prompt_answers import GENERATION, FittedPrompts, Prompt, ScoringMethod
 
 _MAX_LABELS = 200  # whose likelihoods are compared
 Records = Iterable[Record | Mapping[str, str] | Example]

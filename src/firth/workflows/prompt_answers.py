@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any, Literal, NamedTuple
 
 import numpy as np
 
 from firth.errors import FirthError
+from firth.pipelines.answer_scores import Scores
 from firth.pipelines.language_model import LanguageModel, make_prompts
 
 ScoringMethod = Literal["total", "token", "byte", "calibrated", "generation"]
@@ -28,27 +29,6 @@ class Prompt(NamedTuple):
     def text(self, separator: str) -> str:
         """The whole prompt."""
         return separator.join((*self.demonstrations, self.query))
-
-
-class Scores(NamedTuple):
-    """The likelihood of each answer after each prompt."""
-
-    log_likelihoods: np.ndarray  # (prompts, answers): in nats; out-of-vocabulary text is scored byte by byte
-    token_counts: np.ndarray  # (prompts, answers)
-    byte_counts: np.ndarray  # (answers,)
-    unconditional: np.ndarray  # (answers,): log-likelihood after the cue alone, for calibration
-
-
-# Scores comparable between answers: longer and rarer answers are less probable, all else equal.
-SCORING: dict[str, Callable[[Scores], np.ndarray]] = {
-    "total": lambda scores: scores.log_likelihoods,
-    "token": lambda scores: scores.log_likelihoods / np.maximum(scores.token_counts, 1),
-    "byte": lambda scores: scores.log_likelihoods / scores.byte_counts,
-    # Brown et al. 2020: calibrated by the answer's unconditional probability, after "Answer:" alone
-    "calibrated": lambda scores: (
-        scores.log_likelihoods - np.where(np.isneginf(scores.log_likelihoods), 0.0, scores.unconditional)
-    ),
-}
 
 
 class FittedPrompts(NamedTuple):

@@ -88,6 +88,25 @@ class World:
         symbol = self._grammar.opening() if opening else self._grammar.sentence(scene)
         return _log_sum([result.log_probability for result in parse(symbol, [first, *words[1:]])])
 
+    def continuation_log_probability(self, context: str, text: str, whole: bool = False) -> float:
+        """The log-probability (nats) that a document that begins with these sentences goes on with those of the text,
+        and with `whole` ends after them; −inf if none does."""
+        before, new = self._sentences(context), self._sentences(text)
+        first = (before or new)[:1]
+        opening = parse(self._grammar.opening(), first[0]) if first else []
+        if not opening or not new or (context and not before):
+            return -inf
+        scene, ends = _scene(opening[0].node), len(before) + len(new)
+        logs = [self.sentence_log_probability(scene, row, not before and n == 0) for n, row in enumerate(new)]
+        reached, stops = self._length_probability(len(before), False), self._length_probability(ends, whole)
+        return fsum([*logs, log(stops / reached)]) if stops and reached else -inf
+
+    def _length_probability(self, sentences: int, exactly: bool) -> float:
+        """The probability that a document has so many sentences, or at least as many."""
+        length = self._grammar.length()
+        pairs = zip(length.probabilities, length.productions, strict=True)
+        return sum(p for p, o in pairs if (len(o.parts) == sentences if exactly else len(o.parts) >= sentences))
+
     def entropy(self) -> float:
         """The exact entropy of a document, in nats."""
         return self._grammar.opening().entropy + self._grammar.length().entropy + self._later_sentences[0]
