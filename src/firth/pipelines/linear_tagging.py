@@ -63,13 +63,11 @@ class LinearTagger(BaseTagger):
             emissions, self.labels[layer], chain if forbidden is None else chain + forbidden
         )
 
-    def tags_of(self, split: labelled_dataset.Split) -> dict[str, list[list[str]]]:
-        """The most probable tags of each sentence, by layer."""
-        words = [sentence.words for sentence in split.examples]
-        return {
-            layer: predict_layer(model, words, self.labels[layer], self.chain(layer))
-            for layer, model in self.models.items()
-        }
+    def decode(self, emissions: Sequence[np.ndarray], layer: str, forbidden: LinearChain | None) -> list[list[str]]:
+        """The most probable tags of each sentence; none breaks the layer's scheme."""
+        chain, names = self.chain(layer), self.labels[layer]
+        chain = chain if forbidden is None else chain + forbidden
+        return [[names[tag] for tag in self.models[layer].decode(each, chain)] for each in emissions]
 
     def most_informative(self, tag: str, layer: str = "", count: int = 20) -> Table[Contribution]:
         """The features with the largest weights for a tag, of a conditional random field."""
