@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import time
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -63,10 +64,8 @@ def train_spacy(settings: Settings, task: str, files: str, out: str, epochs: int
         for split in ("train", "valid"):
             write_spacy(read_sentences(files, split), Path(out, f"{split}.spacy"), component)
         nlp = init_nlp(spacy.util.load_config_from_str(config.to_str(), overrides=paths))
-        try:
+        with suppress(OutOfTime):
             train(nlp, Path(out))
-        except OutOfTime:
-            pass
 
     return run
 
@@ -142,11 +141,9 @@ def train_stanza(
         Path(out).mkdir(exist_ok=True)
         for split, path in paths.items():
             write(read_sentences(files, split), path)
-        try:
-            module.main([part for name, value in named.items() for part in (f"--{name}", str(value))]
-                        + ["--no_pretrain", "--cpu"])  # fmt: skip
-        except OutOfTime:
-            pass
+        given = [part for name, value in named.items() for part in (f"--{name}", str(value))]
+        with suppress(OutOfTime):
+            module.main([*given, "--no_pretrain", "--cpu"])
 
     return run
 

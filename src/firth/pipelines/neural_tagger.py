@@ -11,7 +11,6 @@ import torch
 from firth.datasets.collators.batches import make_batches
 from firth.datasets.word_dataset import WordSplit, encode_sentences
 from firth.generation.structured.linear_chain import LinearChain
-from firth.generation.structured.viterbi import viterbi_ragged
 from firth.models.build import System
 from firth.pipelines.tag import BaseTagger, Sentence
 from firth.runs.run_folder import Run
@@ -57,16 +56,6 @@ class NeuralTagger(BaseTagger):
                 positions = batch.targets[layer].positions[:, : real.shape[1]]
                 whole[layer][positions[real]] = scores.numpy()[real]
         return whole
-
-    def decode(self, emissions: Sequence[np.ndarray], layer: str, forbidden: LinearChain | None) -> list[list[str]]:
-        """The most probable tags of each sentence."""
-        if not emissions:
-            return []
-        chain, lengths = self.chain(layer), np.array(list(map(len, emissions)))
-        chain = chain if forbidden is None else chain + forbidden
-        tags = np.array(self.labels[layer], object)[viterbi_ragged(np.concatenate(emissions), lengths, chain)]
-        edges = np.cumsum([0, *lengths]).tolist()
-        return [tags[first:last].tolist() for first, last in pairwise(edges)]
 
     def chain(self, layer: str) -> LinearChain:
         """The scores of neighbouring tags of a layer."""

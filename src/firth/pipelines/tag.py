@@ -6,6 +6,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
+from itertools import pairwise
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -20,6 +21,7 @@ from firth.errors import FirthError, unknown
 from firth.generation.structured.linear_chain import LinearChain
 from firth.generation.structured.span_marginals import TagDistribution
 from firth.generation.structured.tag_constraints import TagConstraints, restrict
+from firth.generation.structured.viterbi import viterbi_ragged
 from firth.metrics import tagging
 from firth.metrics.error_analysis import ErrorAnalysis
 from firth.metrics.score import Score, parse_signature, signature
@@ -119,8 +121,7 @@ class BaseTagger(TrainedModel, ABC):
         constraints: TagConstraints | None = None,
     ) -> list[TagDistribution]:
         """The same of sentences whose tags have scores already."""
-        emissions, layer, forbidden = self._constrained(sentences, scored, layer, constraints)
-        return [self.distribution(each, layer, forbidden) for each in emissions]
+        return self.distribute(*self._constrained(sentences, scored, layer, constraints))
 
     def _constrained(
         self,
@@ -138,15 +139,24 @@ class BaseTagger(TrainedModel, ABC):
         allowed = [restrict(scores, constraints.allowed(words, tags)) for words, scores in pairs]
         return allowed, layer, constraints.chain(tags)
 
-    def decode(self, emissions: Sequence[np.ndarray], layer: str, forbidden: LinearChain | None) -> list[list[str]]:
-        """The most probable tags of each sentence, from the scores of its tags; `forbidden` as in `distribution`."""
-        return [self.distribution(each, layer, forbidden).best_tags() for each in emissions]
-
-    def distribution(self, emissions: np.ndarray, layer: str, forbidden: LinearChain | None) -> TagDistribution:
-        """The distribution over taggings of one sentence, from the scores of its tags; `forbidden` is −inf for each
+    def distribute(
+        self, emissions: Sequence[np.ndarray], layer: str, forbidden: LinearChain | None
+    ) -> list[TagDistribution]:
+        """The distribution over taggings of each sentence, from the scores of its tags; `forbidden` is −inf for each
         transition that never happens, else 0."""
         chain = self.chain(layer)
-        return TagDistribution(emissions, chain if forbidden is None else chain + forbidden, self.labels[layer])
+        chain = chain if forbidden is None else chain + forbidden
+        return TagDistribution.of_sentences(emissions, chain, self.labels[layer])
+
+    def decode(self, emissions: Sequence[np.ndarray], layer: str, forbidden: LinearChain | None) -> list[list[str]]:
+        """The most probable tags of each sentence, from the scores of its tags; `forbidden` as in `distribute`."""
+        if not emissions:
+            return []
+        chain, lengths = self.chain(layer), np.array(list(map(len, emissions)))
+        chain = chain if forbidden is None else chain + forbidden
+        tags = np.array(self.labels[layer], object)[viterbi_ragged(np.concatenate(emissions), lengths, chain)]
+        edges = np.cumsum([0, *lengths]).tolist()
+        return [tags[first:last].tolist() for first, last in pairwise(edges)]
 
     def _each(self, sentences: Any, layer: str, constraints: TagConstraints | None, find: Any) -> Any:
         if is_sentence(sentences):
