@@ -13,6 +13,8 @@ from benchmarks.harness import Settings
 from benchmarks.steps import prepare_torch
 
 Sentences = Sequence[tuple[list[str], list[str]]]  # words and tags
+Tag = Callable[[int], list[list[str]]]  # the tags of so many test sentences
+TIMED = 500  # test sentences of a round
 SPACY_BATCH = 256  # documents; the fastest of 32 to 2,077
 STANZA_BATCH = 250  # sentences; its default
 STANZA_TRAINING = {  # smaller batches than its own: with those a short training has too few steps
@@ -31,6 +33,12 @@ def read_sentences(files: str, split: str) -> Sentences:
     blocks = Path(files, f"{split}.tsv").read_text(encoding="utf-8").split("\n\n")
     rows = [[line.split("\t") for line in block.split("\n")] for block in blocks if block]
     return [([word for word, _ in each], [tag for _, tag in each]) for each in rows]
+
+
+def tag_test(files: str, tag: Callable[[list[list[str]]], list[list[str]]]) -> Tag:
+    """The tags of the first test sentences, as a round has them."""
+    sentences = [words for words, _ in read_sentences(files, "test")]
+    return lambda most: list(tag(sentences[:most]))
 
 
 # --- spaCy ---
@@ -80,21 +88,20 @@ def write_spacy(sentences: Sentences, path: Path, component: str) -> None:
     DocBin(docs=documents).to_disk(path)
 
 
-def tag_with_spacy(settings: Settings, models: Mapping[str, str], files: str) -> Callable[[], list[list[str]]]:
+def tag_with_spacy(settings: Settings, models: Mapping[str, str], files: str) -> Tag:
     """The tags of spaCy's best pipeline."""
     import spacy
     from spacy.tokens import Doc
 
     best, last = (Path(models["spacy"], f"model-{which}") for which in ("best", "last"))
     nlp = spacy.load(best if best.exists() else last)
-    sentences = [words for words, _ in read_sentences(files, "test")]
     read_tag = spacy_entity if "ner" in nlp.pipe_names else spacy_tag
 
-    def run() -> list[list[str]]:
+    def tag(sentences: list[list[str]]) -> list[list[str]]:
         documents = (Doc(nlp.vocab, words=words) for words in sentences)
         return [[read_tag(token) for token in each] for each in nlp.pipe(documents, batch_size=SPACY_BATCH)]
 
-    return run
+    return tag_test(files, tag)
 
 
 def spacy_tag(token: Any) -> str:
@@ -164,7 +171,7 @@ def write_json(sentences: Sentences, path: Path) -> None:
     path.write_text(json.dumps(rows), encoding="utf-8")
 
 
-def tag_with_stanza(settings: Settings, models: Mapping[str, str], files: str) -> Callable[[], list[list[str]]]:
+def tag_with_stanza(settings: Settings, models: Mapping[str, str], files: str) -> Tag:
     """The tags of Stanza's pipeline."""
     import stanza
 
@@ -178,12 +185,11 @@ def tag_with_stanza(settings: Settings, models: Mapping[str, str], files: str) -
         "en", dir=str(folder), processors=f"tokenize,{task}", package=None, download_method=None,
         tokenize_pretokenized=True, use_gpu=False, verbose=False, allow_unknown_language=True, **own,
     )  # fmt: skip
-    sentences = [words for words, _ in read_sentences(files, "test")]
 
-    def run() -> list[list[str]]:
+    def tag(sentences: list[list[str]]) -> list[list[str]]:
         found = pipeline(sentences).sentences
         if task == "pos":
             return [[word.upos for word in each.words] for each in found]
         return [[token.ner for token in each.tokens] for each in found]
 
-    return run
+    return tag_test(files, tag)
