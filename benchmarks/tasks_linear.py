@@ -20,6 +20,7 @@ from benchmarks.tasks_crf_features import crf_on_features
 if TYPE_CHECKING:
     import numpy as np
 
+REGRESSION, BAYES = "logistic regression", "naive Bayes"  # methods
 L2 = 1.0  # penalty; scikit-learn's C is its inverse, CRFsuite's c2 half of it
 SOLVERS = ("lbfgs", "liblinear", "saga")
 EQUAL_LOSS = 1.001  # a solver's penalised loss, relative to the lowest
@@ -63,7 +64,7 @@ class Classifier(ABC):
 
     def __init__(self, data: str, paths: Sequence[str], method: str) -> None:
         self.train_split, self.test_split = (read_split(data, path) for path in paths)
-        self.is_bayes = method == "naive-bayes"
+        self.is_bayes = method == BAYES
 
     def __call__(self, action: str) -> Any:
         return getattr(self, action)()
@@ -170,7 +171,7 @@ def saga(settings: Settings, data: str, paths: Sequence[str], method: str) -> Ca
     return TheirClassifier(data, paths, method, "saga")
 
 
-def fastest_solver(arguments: Mapping[str, Any], ours: Program) -> str:
+def fastest_solver(arguments: Mapping[str, Any]) -> str:
     """The name of scikit-learn's fastest solver, of those whose loss is hardly above the lowest."""
     programs = {name: Program(globals()[name], SETTINGS, "sklearn") for name in SOLVERS}
     with Comparison(programs, **arguments) as comparison:
@@ -184,8 +185,8 @@ def classifier_rows(name: str, method: str, paths: Sequence[str], options: Optio
     """Training, prediction, loss and accuracy of one method on one data set."""
     arguments, ours = {"data": name, "paths": paths, "method": method}, Program(our_classifier, SETTINGS)
     solver, what = SOLVERS[0], f"{name}, {method}: scikit-learn"
-    if method != "naive-bayes" and is_installed("sklearn"):
-        solver = fastest_solver(arguments, ours)
+    if method != BAYES and is_installed("sklearn"):
+        solver = fastest_solver(arguments)
         what += f" ({solver})"
     programs = {"ours": ours, "peer": Program(globals()[solver], SETTINGS, "sklearn")}
     train, test = (read_split(name, path) for path in paths)
@@ -198,7 +199,7 @@ def classifier_rows(name: str, method: str, paths: Sequence[str], options: Optio
         right = [_accuracy(each, test.labels) for each in _pair(predicted)]
         assert right[0] is not None
         yield make_row(f"{what}, accuracy", right[0], right[1], "%", quality=True)
-        if method != "naive-bayes":
+        if method != BAYES:
             losses = [each and each.result for each in _pair(comparison.measure(0, action="loss"))]
             yield make_row(f"{what}, penalised loss", *losses, "nats", lower_is_better=True, quality=True)
         yield memory_row(what, *_pair(predicted))
@@ -220,7 +221,7 @@ def classifiers(options: Options) -> Iterator[Row]:
         paths = [texts.find(options, file) for file in TEXTS[name].files]
         if not all(paths):
             continue
-        for method in ("logistic regression", "naive-bayes"):
+        for method in (REGRESSION, BAYES):
             yield from classifier_rows(name, method, [str(path) for path in paths], options)
 
 

@@ -51,7 +51,7 @@ class TaggingTask(NamedTuple):
 
 TASKS = {
     "upos": TaggingTask(
-        "parts of speech, 6,000 sentences of English-EWT",
+        "parts of speech of English-EWT",
         "tagging",
         "pos-tagger",
         "accuracy",
@@ -60,7 +60,7 @@ TASKS = {
         3,
     ),
     "ner": TaggingTask(
-        "entities, 1,500 sentences of CoNLL-2003",
+        "entities of CoNLL-2003",
         "ner",
         "ner",
         "F1",
@@ -181,6 +181,11 @@ def taggers(trained: Mapping[str, Any]) -> dict[str, Program]:
     return programs
 
 
+def title(name: str, files: Path) -> str:
+    """What is tagged, and how much the taggers have seen."""
+    return f"{TASKS[name].what}, {len(read_sentences(str(files), 'train')):,} training sentences"
+
+
 def score(task: TaggingTask, gold: Sentences, predicted: Sequence[Sequence[str]]) -> float:
     """Accuracy or F1 of predicted tags, in percent."""
     from firth.datasets.readers.tag_schemes import convert
@@ -205,8 +210,8 @@ def rows_of(name: str, options: Options) -> Iterator[Row]:
         measured = comparison.measure(options.choose(5, 11), most=TIMED)
     words, ours = sum(len(tags) for _, tags in gold[:TIMED]), measured["ours"]
     scores = {program: score(task, gold, each.result) for program, each in whole.items()}
-    for peer, (title, target) in PEERS.items():
-        theirs, what = measured.get(peer), f"{task.what}: {title}"
+    for peer, (full_name, target) in PEERS.items():
+        theirs, what = measured.get(peer), f"{title(name, files)}: {full_name}"
         yield speed_row(f"{what}, tagging", ours, theirs, words, "words/s", target)
         if "bf16" in measured and theirs:
             yield speed_row(f"{what}, tagging", measured["bf16"], theirs, words, "words/s", mode="bf16")
@@ -217,7 +222,7 @@ def rows_of(name: str, options: Options) -> Iterator[Row]:
             yield memory_row(f"{what}, tagging", ours, theirs)
             yield load_row(f"{what}, tagging", ours, theirs)
     if "bf16" in measured:
-        what = f"{task.what}: {task.metric} in bf16 beside float32"
+        what = f"{title(name, files)}: {task.metric} in bf16 beside float32"
         yield make_row(what, scores["bf16"], scores["ours"], "%", quality=True)
 
 
