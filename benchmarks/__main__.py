@@ -75,6 +75,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
     parser.add_argument("--quick", action="store_true", help="less data and fewer rounds: under three minutes an area")
     parser.add_argument("--json", action="store_true", help="the last line of the output is the table as JSON")
     parser.add_argument("--keep", type=Path, help="add each row to this file; the kills it has are not done again")
+    parser.add_argument("--models", type=Path, help="keep trained taggers in this folder, and use those that it has")
     parser.add_argument("--data", type=Path, default=Path("../shared/data"), help="the folder of the public data sets")
     parser.add_argument("--threads", type=int, default=os.cpu_count(), help="of every program (all cores)")
     given = parser.parse_args(arguments)
@@ -84,7 +85,10 @@ def main(arguments: Sequence[str] | None = None) -> None:
     with tempfile.TemporaryDirectory() as folder:
         os.environ.update(QUIET)
         use_own_cache(Path(folder, "cache"))
-        options = Options(given.data.resolve(), Path(folder), given.quick, given.threads)
+        if given.models:
+            given.models.mkdir(parents=True, exist_ok=True)
+        models = given.models.resolve() if given.models else None
+        options = Options(given.data.resolve(), Path(folder), given.quick, given.threads, models=models)
         rows = list(run(selected, options, given.keep))
     if given.json:
         sys.stderr.flush()

@@ -94,6 +94,7 @@ class Options:
     quick: bool = False
     threads: int = 1
     kept: frozenset[str] = frozenset()  # names of rows that an earlier run has measured: of campaigns that take hours
+    models: Path | None = None  # where trained models are kept for the next run; None: nowhere
 
     def choose(self, quick: Any, full: Any) -> Any:
         """The first value in quick runs, else the second."""

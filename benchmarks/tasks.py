@@ -8,6 +8,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from benchmarks.harness import Options, Part, Row, Settings, load_row, memory_row, speed_row
 from benchmarks.processes import Comparison, Program
 from benchmarks.steps import FixedBatches, our_steps, plain_steps, prepare_torch, train_config
+from benchmarks.tasks_linear import linear
+from benchmarks.tasks_tagging import tagging
 
 if TYPE_CHECKING:
     from torch import Tensor
@@ -168,4 +170,4 @@ def crf(options: Options) -> Iterator[Row]:
             yield speed_row(f"CRF, {TAGS} tags, {name}: pytorch-crf", ours, peer, DECODED, "sentences/s", target)
 
 
-PARTS: dict[str, Part] = {"crf": crf}
+PARTS: dict[str, Part] = {"crf": crf, "tagging": tagging, "linear": linear}

@@ -8,6 +8,7 @@ import torch
 from torch import nn
 
 from firth.config import schema
+from firth.nn import characters
 from firth.nn.characters import CHARACTER_ENCODERS
 from firth.tokenizers.characters import PAD, encode_word
 
@@ -46,6 +47,26 @@ def test_the_convolution_is_the_highest_of_all_windows():
         scores = [(layer.weight * window.T).sum((1, 2)) + layer.bias for window in windows]
         expected.append(torch.stack(scores).amax(0))
     assert torch.allclose(network(code([WORDS[2]]))[0], torch.cat(expected).tanh(), atol=1e-6)
+
+
+def test_without_gradients_the_convolution_is_compiled_and_the_same(monkeypatch):
+    network, given = encoder(CONFIGS[0]), code(WORDS)
+    expected = network(given)
+    monkeypatch.setattr(characters, "_LEAST", 0)
+    with torch.no_grad():
+        compiled = network(given)
+        assert torch.allclose(compiled, expected, atol=1e-6)
+        for row, word in zip(compiled, given, strict=True):
+            assert torch.equal(network(word[None, word != PAD])[0], row)
+        monkeypatch.setattr(characters, "_highest_windows", characters._highest_windows.py_func)
+        assert torch.allclose(network(given), compiled, atol=1e-6)
+
+
+def test_dropout_stays_without_gradients_too(monkeypatch):
+    network = CHARACTER_ENCODERS[schema.CharacterCNN](schema.CharacterCNN(4, 3, dropout=0.5)).train()
+    monkeypatch.setattr(characters, "_LEAST", 0)
+    with torch.no_grad():
+        assert not torch.equal(network(code(WORDS)), network(code(WORDS)))
 
 
 def network_rows(network, word):

@@ -20,7 +20,7 @@ from firth.datasets.labelled_dataset import Split as SentenceSplit
 from firth.datasets.labelled_dataset import make_split as make_sentence_split
 from firth.datasets.text_dataset import Part, make_tokenizer, report
 from firth.datasets.token_cache import Split, Tally, byte_histogram
-from firth.datasets.word_vocabulary import WordLookup, train_words
+from firth.datasets.word_vocabulary import train_words, word_lookup
 from firth.runs.progress import Progress
 from firth.tokenizers.casing import casing_class
 from firth.tokenizers.characters import PAD, encode_word
@@ -93,7 +93,7 @@ class WordSplit(Split):
 
     def with_words(self, tokenizer: Tokenizer) -> WordSplit:
         """The same sentences with the ids of another tokenizer of words."""
-        return replace(self, word_ids=WordLookup(tokenizer)(self.spellings)[self.ids])
+        return replace(self, word_ids=word_lookup(tokenizer)(self.spellings)[self.ids])
 
 
 def _tags(sentence: TaggedSentence, layer: int) -> Iterable[str]:

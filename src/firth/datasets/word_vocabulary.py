@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Sequence
+from functools import lru_cache
 
 import numpy as np
 
@@ -32,6 +33,12 @@ class WordLookup:
     def form(self, word: str) -> str:
         """The word as the vocabulary has it."""
         return normalise(word, self._config.unicode_form, self._config.lowercase)
+
+
+@lru_cache(maxsize=4)
+def word_lookup(tokenizer: Tokenizer) -> WordLookup:
+    """The ids of words, made once for each tokenizer: that takes as long as tagging some sentences."""
+    return WordLookup(tokenizer)
 
 
 def train_words(config: WordVectors, sentences: Iterable[Sequence[str]]) -> Tokenizer:

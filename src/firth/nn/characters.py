@@ -6,16 +6,20 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 
+import numpy as np
 import torch
 from torch import Tensor, nn
 from torch.nn import functional as F
 
 from firth.config import schema
 from firth.config.schema import Recurrent
+from firth.jit import kernel
+from firth.nn.linear import compute_dtype
 from firth.nn.pooling import last
 from firth.nn.recurrent import RecurrentLayers
 from firth.tokenizers.characters import END, MAX_WORD_BYTES, PAD, VOCAB_SIZE
 
+_LEAST = 1 << 14  # bytes of a batch, padding counted, from which loading the compiled kernel is worthwhile
 INIT_RANGE = 0.3  # character embeddings are initialised uniformly in ±INIT_RANGE
 
 
@@ -49,6 +53,8 @@ class CharacterCNN(nn.Module):
 
     def forward(self, characters: Tensor) -> Tensor:
         """characters (words, characters) -> word vectors (words, filters)."""
+        if self._is_fast_compiled(characters):
+            return torch.from_numpy(self._compiled(characters.numpy())).to(compute_dtype(self.embedding)).tanh()
         real = characters != PAD
         vectors = F.embedding(characters, self.embedding) * real[..., None]
         vectors = F.dropout(vectors, self.dropout, self.training).transpose(1, 2)  # (words, width, characters)
@@ -56,6 +62,41 @@ class CharacterCNN(nn.Module):
         maps = [layer(vectors) for layer in self.filters]  # (words, filters, characters + filter width - 1)
         extra = vectors.shape[2] - lengths
         return torch.cat([_highest(each, each.shape[2] - extra) for each in maps], 1).tanh()
+
+    def _is_fast_compiled(self, characters: Tensor) -> bool:
+        on_cpu = characters.device.type == "cpu" and self.embedding.dtype == torch.float32
+        return on_cpu and characters.numel() >= _LEAST and not self.training and not torch.is_grad_enabled()
+
+    def _compiled(self, characters: np.ndarray) -> np.ndarray:
+        """The same before tanh, without dropout and gradients: a filter's part for each byte is computed beforehand, so
+        that a window is a sum of few rows of a table."""
+        embedding, lengths = self.embedding.detach().numpy(), (characters != PAD).sum(1)
+        parts = []
+        for layer in self.filters:
+            assert isinstance(layer, nn.Conv1d) and layer.bias is not None
+            taps = layer.weight.detach().numpy().transpose(2, 0, 1)  # (filter width, filters, embedding)
+            tables = np.stack([embedding @ tap.T for tap in taps])
+            out = np.full((len(characters), layer.out_channels), -np.inf, np.float32)
+            _highest_windows(characters, lengths, tables, out)
+            parts.append(out + layer.bias.detach().numpy())
+        return np.concatenate(parts, 1)
+
+
+@kernel
+def _highest_windows(characters: np.ndarray, lengths: np.ndarray, tables: np.ndarray, out: np.ndarray) -> None:
+    """The maximum (words, filters) over all windows that have a byte of the word; tables (filter width, bytes,
+    filters)."""
+    width, filters = len(tables), tables.shape[2]
+    total = np.empty(filters, np.float32)
+    for word in range(len(characters)):
+        for first in range(1 - width, lengths[word]):
+            total[:] = 0.0
+            for at in range(max(0, -first), min(width, lengths[word] - first)):
+                row = tables[at, characters[word, first + at]]
+                for i in range(filters):
+                    total[i] += row[i]
+            for i in range(filters):
+                out[word, i] = max(out[word, i], total[i])
 
 
 def _highest(maps: Tensor, windows: Tensor) -> Tensor:

@@ -56,20 +56,19 @@ class LinearTagger(BaseTagger):
         """What the scheme of a layer forbids; its scores of neighbouring tags are in the model."""
         return layer_chain(self.labels[layer], self.schemes.get(layer, ""), self.config.method)
 
-    def distribution(self, emissions: np.ndarray, layer: str, forbidden: LinearChain | None) -> TagDistribution:
-        """The distribution over taggings of one sentence; those that break the layer's scheme have no probability."""
-        chain = self.chain(layer)
-        return self.models[layer].distribution(
-            emissions, self.labels[layer], chain if forbidden is None else chain + forbidden
-        )
+    def distribute(
+        self, emissions: Sequence[np.ndarray], layer: str, forbidden: LinearChain | None
+    ) -> list[TagDistribution]:
+        """The distribution over taggings of each sentence; those that break the layer's scheme have no probability."""
+        chain, names = self.chain(layer), self.labels[layer]
+        chain = chain if forbidden is None else chain + forbidden
+        return [self.models[layer].distribution(each, names, chain) for each in emissions]
 
-    def tags_of(self, split: labelled_dataset.Split) -> dict[str, list[list[str]]]:
-        """The most probable tags of each sentence, by layer."""
-        words = [sentence.words for sentence in split.examples]
-        return {
-            layer: predict_layer(model, words, self.labels[layer], self.chain(layer))
-            for layer, model in self.models.items()
-        }
+    def decode(self, emissions: Sequence[np.ndarray], layer: str, forbidden: LinearChain | None) -> list[list[str]]:
+        """The most probable tags of each sentence; none breaks the layer's scheme."""
+        chain, names = self.chain(layer), self.labels[layer]
+        chain = chain if forbidden is None else chain + forbidden
+        return [[names[tag] for tag in self.models[layer].decode(each, chain)] for each in emissions]
 
     def most_informative(self, tag: str, layer: str = "", count: int = 20) -> Table[Contribution]:
         """The features with the largest weights for a tag, of a conditional random field."""

@@ -43,7 +43,7 @@ class NeuralTagger(BaseTagger):
         edges = np.cumsum([0, *map(len, sentences)]).tolist()
         return [{layer: scores[first:last] for layer, scores in whole.items()} for first, last in pairwise(edges)]
 
-    @torch.no_grad()
+    @torch.inference_mode()
     def _emissions(self, split: WordSplit) -> dict[str, np.ndarray]:
         """The scores at every word of a split (words, tags), whatever the rows that they are computed in."""
         whole = {layer: np.zeros((len(split.ids), len(names))) for layer, names in self.labels.items()}

@@ -6,6 +6,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
+from itertools import pairwise
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -20,6 +21,7 @@ from firth.errors import FirthError, unknown
 from firth.generation.structured.linear_chain import LinearChain
 from firth.generation.structured.span_marginals import TagDistribution
 from firth.generation.structured.tag_constraints import TagConstraints, restrict
+from firth.generation.structured.viterbi import viterbi_ragged
 from firth.metrics import tagging
 from firth.metrics.error_analysis import ErrorAnalysis
 from firth.metrics.score import Score, parse_signature, signature
@@ -83,7 +85,11 @@ class BaseTagger(TrainedModel, ABC):
     def tag(self, sentences: Any, layer: str = "", constraints: TagConstraints | None = None) -> Any:
         """The most probable tags of a sentence, a list of words or a text whose words blanks separate; of a list of
         sentences a list of these."""
-        return self._each(sentences, layer, constraints, lambda words, result: result.best_tags())
+        if is_sentence(sentences):
+            return self.tag([sentences], layer, constraints)[0]
+        words = [as_words(sentence) for sentence in as_list(sentences, "sentences")]
+        layer = self._known(layer or self.layer)
+        return self.decode(*self._constrained(words, self.emissions(words), layer, constraints))
 
     def predict_proba(self, sentences: Any, layer: str = "", constraints: TagConstraints | None = None) -> Any:
         """The probability of every tag at every word (words, tags), in the order of `labels`."""
@@ -105,20 +111,52 @@ class BaseTagger(TrainedModel, ABC):
     ) -> list[TagDistribution]:
         """The distribution over taggings of each sentence."""
         layer = self._known(layer or self.layer)
-        tags, result = self.labels[layer], []
-        forbidden = None if constraints is None else constraints.chain(tags)
-        for words, emissions in zip(sentences, self.emissions(sentences), strict=True):
-            allowed = emissions[layer]
-            if constraints is not None:
-                allowed = restrict(allowed, constraints.allowed(words, tags))
-            result.append(self.distribution(allowed, layer, forbidden))
-        return result
+        return self._distributions(sentences, self.emissions(sentences), layer, constraints)
 
-    def distribution(self, emissions: np.ndarray, layer: str, forbidden: LinearChain | None) -> TagDistribution:
-        """The distribution over taggings of one sentence, from the scores of its tags; `forbidden` is −inf for each
+    def _distributions(
+        self,
+        sentences: Sequence[Sentence],
+        scored: Sequence[Mapping[str, np.ndarray]],
+        layer: str,
+        constraints: TagConstraints | None = None,
+    ) -> list[TagDistribution]:
+        """The same of sentences whose tags have scores already."""
+        return self.distribute(*self._constrained(sentences, scored, layer, constraints))
+
+    def _constrained(
+        self,
+        sentences: Sequence[Sentence],
+        scored: Sequence[Mapping[str, np.ndarray]],
+        layer: str,
+        constraints: TagConstraints | None,
+    ) -> tuple[list[np.ndarray], str, LinearChain | None]:
+        """The scores of a layer's tags, −inf for those that are not allowed; the layer; what never follows what."""
+        emissions = [each[layer] for each in scored]
+        if constraints is None:
+            return emissions, layer, None
+        tags = self.labels[layer]
+        pairs = zip(sentences, emissions, strict=True)
+        allowed = [restrict(scores, constraints.allowed(words, tags)) for words, scores in pairs]
+        return allowed, layer, constraints.chain(tags)
+
+    def distribute(
+        self, emissions: Sequence[np.ndarray], layer: str, forbidden: LinearChain | None
+    ) -> list[TagDistribution]:
+        """The distribution over taggings of each sentence, from the scores of its tags; `forbidden` is −inf for each
         transition that never happens, else 0."""
         chain = self.chain(layer)
-        return TagDistribution(emissions, chain if forbidden is None else chain + forbidden, self.labels[layer])
+        chain = chain if forbidden is None else chain + forbidden
+        return TagDistribution.of_sentences(emissions, chain, self.labels[layer])
+
+    def decode(self, emissions: Sequence[np.ndarray], layer: str, forbidden: LinearChain | None) -> list[list[str]]:
+        """The most probable tags of each sentence, from the scores of its tags; `forbidden` as in `distribute`."""
+        if not emissions:
+            return []
+        chain, lengths = self.chain(layer), np.array(list(map(len, emissions)))
+        chain = chain if forbidden is None else chain + forbidden
+        tags = np.array(self.labels[layer], object)[viterbi_ragged(np.concatenate(emissions), lengths, chain)]
+        edges = np.cumsum([0, *lengths]).tolist()
+        return [tags[first:last].tolist() for first, last in pairwise(edges)]
 
     def _each(self, sentences: Any, layer: str, constraints: TagConstraints | None, find: Any) -> Any:
         if is_sentence(sentences):
@@ -167,10 +205,8 @@ class BaseTagger(TrainedModel, ABC):
     def tags_of(self, split: labelled_dataset.Split) -> dict[str, list[list[str]]]:
         """The most probable tags of each sentence, by layer."""
         words = [sentence.words for sentence in split.examples]
-        return {
-            layer: [result.best_tags() for result in self.distributions(words, layer)] if words else []
-            for layer in self.labels
-        }
+        scored = self.emissions(words) if words else []
+        return {layer: self.decode(*self._constrained(words, scored, layer, None)) for layer in self.labels}
 
     def scores(
         self, split: labelled_dataset.Split, predicted: Mapping[str, Sequence[Sequence[str]]]
@@ -197,7 +233,8 @@ class BaseTagger(TrainedModel, ABC):
         if not given.examples:
             raise FirthError("no sentences to score", where=given.name, do="give at least one")
         words = [sentence.words for sentence in given.examples]
-        layers = {layer: self.distributions(words, layer) for layer in self.labels}
+        scored = self.emissions(words)
+        layers = {layer: self._distributions(words, scored, layer) for layer in self.labels}
         return analyse_tags(given, layers, self.schemes, self._training_words())
 
     def _training_words(self) -> set[str] | None:
@@ -232,7 +269,7 @@ class BaseTagger(TrainedModel, ABC):
         """Held-out sentences with their right tags where the predicted ones differ."""
         split = run_examples(self, "test" if "test" in self.run.record.data["splits"] else "valid", self.read_splits)
         shown = split.examples[:REPORT_SENTENCES]
-        best = [result.best_tags() for result in self.distributions([each.words for each in shown])]
+        best = self.tag([each.words for each in shown])
         return [_marked(sentence, tags) for sentence, tags in zip(shown, best, strict=True)]
 
     # --- the command line -------------------------------------------------------------------------------------
@@ -252,8 +289,9 @@ class BaseTagger(TrainedModel, ABC):
         parsed = read_options(TagOptions, options)
         sentences = [list(as_words(each)) for each in inputs]
         answers: list[dict[str, Any]] = [{"words": words, "tags": {}} for words in sentences]
+        scored = self.emissions(sentences)
         for layer, names in self.labels.items():
-            results = self.distributions(sentences, layer)
+            results = self._distributions(sentences, scored, layer)
             for answer, result in zip(answers, results, strict=True):
                 rows = zip(result.best_tags(), result.marginals, strict=True)
                 answer["tags"][layer] = [[tag, float(row[names.index(tag)])] for tag, row in rows]

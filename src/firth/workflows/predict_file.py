@@ -16,7 +16,7 @@ from firth.datasets.readers.tables import Table
 from firth.datasets.records import Record
 from firth.errors import FirthError, unknown
 
-INPUTS_PER_BATCH = 256  # a model divides them further, by its budget of tokens
+INPUTS_PER_BATCH = 1024  # a model divides them further, by its budget of tokens
 TSV, JSONL, CONLL = "tsv", "jsonl", "conll"
 Rows = Callable[[Any, Mapping[str, Any]], Iterator[str]]  # the lines of an answer
 

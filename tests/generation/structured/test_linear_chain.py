@@ -9,7 +9,7 @@ from brute_force import probabilities, random_chain, taggings
 from firth.errors import FirthError
 from firth.generation.structured import forward_backward
 from firth.generation.structured.linear_chain import LinearChain
-from firth.generation.structured.viterbi import k_best, viterbi
+from firth.generation.structured.viterbi import k_best, viterbi, viterbi_ragged
 
 
 def one(emissions):
@@ -135,6 +135,27 @@ def test_compiled_equals_python(name, monkeypatch):
     with np.errstate(divide="ignore", invalid="ignore"):
         for ours, plain in zip(compiled, run(), strict=True):
             np.testing.assert_allclose(ours, plain, atol=1e-13)
+
+
+def test_sequences_one_after_the_other_have_the_tags_that_each_has_alone():
+    rng = np.random.default_rng(5)
+    lengths = np.array([4, 0, 1, 7, 2])
+    for forbidden in (0.0, 0.3):
+        chain, emissions = random_chain(rng, 4, forbidden), rng.normal(size=(lengths.sum(), 4))
+        found, first = viterbi_ragged(emissions, lengths, chain), 0
+        for length in lengths:
+            (alone,) = viterbi(*one(emissions[first : first + length]), chain)
+            assert found[first : first + length].tolist() == alone.tags
+            first += length
+    assert viterbi_ragged(np.zeros((0, 4)), np.zeros(0, int), chain).tolist() == []
+
+
+def test_steps_that_no_sequence_has_are_refused():
+    with pytest.raises(FirthError, match="3 steps of sequences that have 2"):
+        viterbi_ragged(np.zeros((3, 2)), np.array([1, 1]), LinearChain.independent(2))
+    impossible = LinearChain.of(np.full((2, 2), -np.inf), np.zeros(2), np.zeros(2))
+    with pytest.raises(FirthError, match="sequence 1 has no tagging"):
+        viterbi_ragged(np.zeros((3, 2)), np.array([1, 2]), impossible)
 
 
 def test_nan_spreads():

@@ -70,3 +70,16 @@ def test_labels_and_spans_that_cannot_be():
 def test_no_words():
     distribution = TagDistribution(np.zeros((0, 2)), LinearChain.independent(2), ["O", "I-X"])
     assert distribution.best_tags() == [] and distribution.best_spans() == [] and distribution.likely_spans(0.5) == []
+
+
+def test_sentences_together_have_every_bit_of_each_alone():
+    rng, tags = np.random.default_rng(2), TAGS["bioes"]
+    chain = random_chain(rng, len(tags), 0.2)
+    sentences = [rng.normal(size=(length, len(tags))) for length in [3, 1, 5, 0, 2] * 30]
+    together = TagDistribution.of_sentences(sentences, chain, tags)
+    for emissions, found in zip(sentences, together, strict=True):
+        alone = TagDistribution(emissions, chain, tags)
+        assert (found.marginals == alone.marginals).all() and found.marginals.shape == emissions.shape
+        assert found.best_tags() == alone.best_tags()
+        assert found.likely_spans(0.01) == alone.likely_spans(0.01)
+    assert TagDistribution.of_sentences([], chain, tags) == []

@@ -21,6 +21,7 @@ from firth.errors import FirthError
 from firth.types import Batch, Cursor, Target, Tokens, Words
 
 _ANY_LENGTH = 1 << 40
+_EVALUATION_TOKENS = 4096  # of a batch at least, if there are so many: without gradients, large batches are faster
 
 
 class Pieces(NamedTuple):
@@ -47,7 +48,9 @@ class WordBatches(BucketedBatches):
 
     @cached_property
     def _whole(self) -> WordBatches:
-        return replace(self, config=replace(self.config, length=_ANY_LENGTH))
+        tokens = max(self.config.tokens_per_batch, _EVALUATION_TOKENS)
+        config = replace(self.config, length=_ANY_LENGTH, tokens_per_batch=tokens, batch_size=0)
+        return replace(self, config=config)
 
     @lru_cache(maxsize=1)  # noqa: B019 - one list; the object lives as long as the run
     def _items(self) -> Pieces:

@@ -18,6 +18,8 @@ from firth.generation.structured import forward_backward
 from firth.generation.structured.linear_chain import LinearChain
 from firth.generation.structured.viterbi import viterbi
 
+_TOGETHER = 64  # sentences
+
 
 class SpanProbability(NamedTuple):
     """A span and the probability that the tagging has it."""
@@ -26,18 +28,46 @@ class SpanProbability(NamedTuple):
     probability: float
 
 
+class Scores(NamedTuple):
+    """Forward and backward scores of one sentence (time, tags), its marginals and its normaliser."""
+
+    alphas: np.ndarray
+    betas: np.ndarray
+    marginals: np.ndarray
+    normaliser: float
+
+
 class TagDistribution:
     """The distribution over all taggings of one sentence: best tags, marginals of tags and of spans."""
 
-    def __init__(self, emissions: np.ndarray, chain: LinearChain, tags: Sequence[str]):
+    def __init__(self, emissions: np.ndarray, chain: LinearChain, tags: Sequence[str], scores: Scores | None = None):
+        """`scores` are those of these emissions, where they are computed already."""
         self.emissions, self.chain, self.tags = np.asarray(emissions, np.float64), chain, list(tags)
         self._one = self.emissions[None], np.array([len(self.emissions)])
-        lattice = forward_backward.forward(*self._one, chain)
-        betas, marginals = forward_backward.backward(*self._one, chain, lattice)
-        self.marginals: np.ndarray = marginals[0]  # (time, tags)
-        self._alphas, self._betas, self._normaliser = lattice.alphas[0], betas[0], lattice.normalisers[0]
+        if scores is None:
+            (scores,) = _forward_backward(*self._one, chain)
+        self.marginals = scores.marginals  # (time, tags)
+        self._alphas, self._betas, self._normaliser = scores.alphas, scores.betas, scores.normaliser
         if self._normaliser == -np.inf:
             raise FirthError("the sentence has no tagging that the constraints allow", do="allow more tags")
+
+    @classmethod
+    def of_sentences(
+        cls, emissions: Sequence[np.ndarray], chain: LinearChain, tags: Sequence[str]
+    ) -> list[TagDistribution]:
+        """The distributions of several sentences, bit by bit those of each alone; sentences of about one length are
+        computed together, which takes less time."""
+        order = sorted(range(len(emissions)), key=lambda number: len(emissions[number]))
+        found: dict[int, TagDistribution] = {}
+        for first in range(0, len(order), _TOGETHER):
+            numbers = order[first : first + _TOGETHER]
+            lengths = np.array([len(emissions[number]) for number in numbers])
+            padded = np.zeros((len(numbers), lengths.max(), chain.tags))
+            for row, number in zip(padded, numbers, strict=True):
+                row[: len(emissions[number])] = emissions[number]
+            for number, scores in zip(numbers, _forward_backward(padded, lengths, chain), strict=True):
+                found[number] = cls(emissions[number], chain, tags, scores)
+        return [found[number] for number in range(len(emissions))]
 
     def best_tags(self) -> list[str]:
         """The most probable tagging as a whole."""
@@ -120,6 +150,14 @@ class TagDistribution:
 
     def _probability(self, score: np.ndarray) -> float:
         return min(1.0, float(np.exp(score - self._normaliser)))
+
+
+def _forward_backward(emissions: np.ndarray, lengths: np.ndarray, chain: LinearChain) -> list[Scores]:
+    """The scores of each sentence of a batch: emissions (batch, time, tags), lengths (batch,)."""
+    lattice = forward_backward.forward(emissions, lengths, chain)
+    betas, marginals = forward_backward.backward(emissions, lengths, chain, lattice)
+    rows = zip(lattice.alphas, betas, marginals, lattice.normalisers.tolist(), lengths.tolist(), strict=True)
+    return [Scores(*(part[:length] for part in parts), normaliser) for *parts, normaliser, length in rows]
 
 
 def _log_sum(scores: np.ndarray) -> np.ndarray:

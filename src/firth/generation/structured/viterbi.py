@@ -20,19 +20,20 @@ class Tagging(NamedTuple):
 
 @kernel
 def _viterbi(
-    emissions: np.ndarray, lengths: np.ndarray, transitions: np.ndarray, start: np.ndarray, end: np.ndarray,
-    pointers: np.ndarray, tags: np.ndarray, scores: np.ndarray,
+    emissions: np.ndarray, firsts: np.ndarray, lengths: np.ndarray, transitions: np.ndarray, start: np.ndarray,
+    end: np.ndarray, pointers: np.ndarray, tags: np.ndarray, scores: np.ndarray,
 ) -> None:  # fmt: skip
-    """The best tags (batch, time) and their scores; among equals the lowest tag, beginning with the last word."""
+    """The best tags (steps,) of sequences that begin at the steps `firsts`, and their scores; emissions (steps, tags);
+    among equals the lowest tag, beginning with the last word."""
     count = len(start)
     last, new = np.empty(count), np.empty(count)
     for row in range(len(lengths)):
-        length = lengths[row]
+        first, length = firsts[row], lengths[row]
         scores[row] = 0.0
         if length == 0:
             continue
         for j in range(count):
-            last[j] = start[j] + emissions[row, 0, j]
+            last[j] = start[j] + emissions[first, j]
         for t in range(1, length):
             pointer = pointers[t]
             for j in range(count):
@@ -46,7 +47,7 @@ def _viterbi(
                     new[j] = candidate if better else new[j]
                     pointer[j] = i if better else pointer[j]
             for j in range(count):
-                last[j] = new[j] + emissions[row, t, j]
+                last[j] = new[j] + emissions[first + t, j]
         best = 0
         for j in range(count):
             last[j] += end[j]
@@ -54,7 +55,7 @@ def _viterbi(
                 best = j
         scores[row] = last[best]
         for t in range(length - 1, -1, -1):
-            tags[row, t] = best
+            tags[first + t] = best
             best = pointers[t, best]
 
 
@@ -63,13 +64,32 @@ def viterbi(emissions: np.ndarray, lengths: np.ndarray, chain: LinearChain) -> l
     possible."""
     emissions, lengths = prepare_emissions(emissions, lengths, chain)
     batch, time, count = emissions.shape
-    tags, scores = np.zeros((batch, time), np.int64), np.empty(batch)
-    pointers = np.zeros((time, count), np.int64)
-    _viterbi(emissions, lengths, chain.transitions, chain.start, chain.end, pointers, tags, scores)
+    firsts = np.arange(batch) * time
+    tags, scores = _run(emissions.reshape(batch * time, count), firsts, lengths, chain)
+    rows = zip(tags.reshape(batch, time).tolist(), lengths.tolist(), scores.tolist(), strict=True)
+    return [Tagging(row[:length], score) for row, length, score in rows]
+
+
+def viterbi_ragged(emissions: np.ndarray, lengths: np.ndarray, chain: LinearChain) -> np.ndarray:
+    """The tags (steps,) of the best tagging of each sequence, of all sequences one after the other without padding:
+    emissions (steps, tags), lengths (batch,)."""
+    (emissions,), _ = prepare_emissions(emissions[None], np.array([len(emissions)]), chain)
+    lengths = np.ascontiguousarray(lengths, np.int64)
+    if lengths.sum() != len(emissions):
+        raise FirthError(f"{len(emissions)} steps of sequences that have {lengths.sum()}")
+    return _run(emissions, np.cumsum(lengths) - lengths, lengths, chain)[0]
+
+
+def _run(
+    emissions: np.ndarray, firsts: np.ndarray, lengths: np.ndarray, chain: LinearChain
+) -> tuple[np.ndarray, np.ndarray]:
+    """The best tags (steps,) and the score of each sequence; an error if one has no possible tagging."""
+    tags, scores = np.zeros(len(emissions), np.int64), np.empty(len(lengths))
+    pointers = np.zeros((int(lengths.max(initial=0)), chain.tags), np.int64)
+    _viterbi(emissions, firsts, lengths, chain.transitions, chain.start, chain.end, pointers, tags, scores)
     for row in np.flatnonzero(scores == -np.inf):
         raise _impossible(f"sequence {row}")
-    rows = zip(tags.tolist(), lengths.tolist(), scores.tolist(), strict=True)
-    return [Tagging(row[:length], score) for row, length, score in rows]
+    return tags, scores
 
 
 def k_best(emissions: np.ndarray, chain: LinearChain, k: int) -> list[Tagging]:
