@@ -20,6 +20,7 @@ from typing import Any
 from benchmarks.harness import ROOT, Options, Part, Row, import_file, make_row, note
 
 KILLS, OTHERS = 25, 3  # of each preset and command
+SHORT = {"train.budget": "6 steps", "train.checkpoint_every": 2}  # of networks: two evaluations, three checkpoints
 SIGNALS = {  # beside SIGKILL: what arrives at an event
     "SIGTERM": [signal.SIGTERM],
     "SIGTERM twice": [signal.SIGTERM, signal.SIGTERM],
@@ -113,8 +114,8 @@ def command_harness(crash: ModuleType) -> type:
     """The harness for commands."""
 
     class CommandHarness(crash.Harness):
-        def __init__(self, folder: Path, name: str) -> None:
-            super().__init__(folder, "lstm-lm:tiny")
+        def __init__(self, folder: Path, name: str, server: Any = None) -> None:
+            super().__init__(folder, "lstm-lm:tiny", server=server)
             self.preparation, self.command = COMMANDS[name]
 
         def start(self) -> None:
@@ -142,10 +143,13 @@ def for_each(
     options: Options, try_it: Callable[..., Row], kind: type, names: Sequence[str], times: int
 ) -> Iterator[Row]:
     """A row for each preset or command, but for those that an earlier run has measured."""
+    server = load_crash().Server(options.folder / "cache")
     for name in (name for name in names if name not in options.kept):
         rng = random.Random(f"20261119 {name}")  # the same events whatever came before
-        with tempfile.TemporaryDirectory() as folder, kind(Path(folder, name), name) as harness:
+        with tempfile.TemporaryDirectory() as folder, kind(Path(folder, name), name, server=server) as harness:
+            harness.settings.update(SHORT if "train.budget" in harness.settings else {})
             yield try_it(harness, name, times, rng)
+    server.close()
 
 
 def load_crash() -> ModuleType:
