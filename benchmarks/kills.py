@@ -20,6 +20,7 @@ from typing import Any
 from benchmarks.harness import ROOT, Options, Part, Row, import_file, make_row, note
 
 KILLS, OTHERS = 25, 3  # of each preset and command
+CHAIN = 9  # kills of one run
 SHORT = {"train.budget": "6 steps", "train.checkpoint_every": 2}  # of networks: two evaluations, three checkpoints
 SIGNALS = {  # beside SIGKILL: what arrives at an event
     "SIGTERM": [signal.SIGTERM],
@@ -71,17 +72,38 @@ def campaign(harness: Any, name: str, kills: int, rng: random.Random) -> Row:
 
 
 def _killed(harness: Any, kills: int, rng: random.Random) -> Iterator[bool]:
-    for number in range(kills):
-        event = rng.randint(1, len(harness.kinds))
+    """Chains of kills; every other one has a cache of its own, which is empty before."""
+    done = number = 0
+    while done < kills:
         cold = {"cache": str(harness.folder / f"cache-{number}")} if number % 2 else {}
-        yield _same(harness, f"killed-{number}", event, signal.SIGKILL, cold)
+        died, is_same = _chain(harness, f"killed-{number}", min(CHAIN, kills - done), cold, rng)
+        tried = max(died, int(not is_same))
+        yield from [is_same] * tried
+        done, number = done + tried, number + 1
+
+
+def _chain(harness: Any, run: str, kills: int, cache: Mapping[str, str], rng: random.Random) -> tuple[int, bool]:
+    """A run is killed, started again and killed again, then left to end: how often it was killed, and whether it ended
+    like the undisturbed one. The first kill is anywhere, the next ones soon after each start."""
+    events, most, status = [], len(harness.kinds), int(signal.SIGKILL)
+    while status == signal.SIGKILL and len(events) < kills:
+        events.append(rng.randint(1, most))
+        status, most = harness.run(run, kill_at=events[-1], **cache), max(2, len(harness.kinds) // 3)
+    died = len(events) if status == signal.SIGKILL else len(events) - 1
+    if status == signal.SIGKILL:
+        status = harness.run(run, **cache)
+    is_same = status == 0 and harness.outcome(run) == harness.expected
+    if not is_same:
+        note(f"{harness.folder.name}: killed at events {events}, {dict(cache)}: status {status}, or another end")
+    _remove(harness.folder / run, Path(cache.get("cache", harness.folder / run)))
+    return died, is_same
 
 
 def _disturbed(harness: Any, count: int, rng: random.Random) -> Iterator[bool]:
     tasks = [{"signals": list(map(int, numbers))} for numbers in SIGNALS.values()]
     tasks += [{"signals": [], "clock_jump": seconds} for seconds in CLOCK_JUMPS]
     for number, task in enumerate(rng.choices(tasks, k=count)):
-        yield _same(harness, f"disturbed-{number}", rng.randint(1, len(harness.kinds)), None, task)
+        yield _same(harness, f"disturbed-{number}", rng.randint(1, len(harness.kinds)), task)
 
 
 def fill_disk(harness: Any, name: str, times: int, rng: random.Random) -> Row:
@@ -89,25 +111,24 @@ def fill_disk(harness: Any, name: str, times: int, rng: random.Random) -> Row:
     harness.start()
     events = [number for number, kind in enumerate(harness.kinds, 1) if kind in FILE_EVENTS]
     task = {"signals": [], "fault": errno.ENOSPC}
-    ends = [_same(harness, f"full-{number}", rng.choice(events), None, task) for number in range(times)]
+    ends = [_same(harness, f"full-{number}", rng.choice(events), task) for number in range(times)]
     return make_row(name, sum(ends), len(ends), "runs", 1.0, quality=True)
 
 
-def _same(harness: Any, run: str, event: int, expected: int | None, task: Mapping[str, Any]) -> bool:
+def _same(harness: Any, run: str, event: int, task: Mapping[str, Any]) -> bool:
     """Whether a run that is disturbed at an event, and started again, ends like the undisturbed one."""
-    kind = f"event {event} ({harness.kinds[event - 1]}) of {len(harness.kinds)}, {dict(task)}"
-    status = harness.run(run, kill_at=event, **task)
-    if expected is not None and status != expected:
-        note(f"{harness.folder.name}: {kind}: not killed, ended with status {status}")
-        return False
-    again = {key: value for key, value in task.items() if key == "cache"}
-    is_same = harness.run(run, **again) == 0 and harness.outcome(run) == harness.expected
+    harness.run(run, kill_at=event, **task)
+    is_same = harness.run(run) == 0 and harness.outcome(run) == harness.expected
     if not is_same:
+        kind = f"event {event} ({harness.kinds[event - 1]}) of {len(harness.kinds)}, {dict(task)}"
         note(f"{harness.folder.name}: {kind}: another end")
-    for path in (harness.folder / run, Path(str(task.get("cache", "")))):
-        if path.is_dir() and path != Path():
-            shutil.rmtree(path)
+    _remove(harness.folder / run)
     return is_same
+
+
+def _remove(*paths: Path) -> None:
+    for path in paths:
+        shutil.rmtree(path) if path.is_dir() else path.unlink(missing_ok=True)
 
 
 def command_harness(crash: ModuleType) -> type:
