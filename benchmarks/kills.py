@@ -19,7 +19,7 @@ from typing import Any
 
 from benchmarks.harness import ROOT, Options, Part, Row, import_file, make_row, note
 
-KILLS, OTHERS = 25, 3  # of each preset and command
+ROUNDS = 3  # over all presets and commands: 27 kills of each, and 3 other disturbances
 CHAIN = 9  # kills of one run
 SHORT = {"train.budget": "6 steps", "train.checkpoint_every": 2}  # of networks: two evaluations, three checkpoints
 SIGNALS = {  # beside SIGKILL: what arrives at an event
@@ -65,18 +65,18 @@ COMMANDS = {  # name -> the commands that prepare its input, and the command tha
 
 
 def campaign(harness: Any, name: str, kills: int, rng: random.Random) -> Row:
-    """Kill, with a warm and with a cold cache, and disturb otherwise; how many ended with the same bytes."""
+    """Kill, with a warm or with a cold cache, and disturb once otherwise; how many ended with the same bytes."""
     harness.start()
-    ends = list(_killed(harness, kills, rng)) + list(_disturbed(harness, max(1, kills * OTHERS // KILLS), rng))
+    ends = [*_killed(harness, kills, rng), _disturbed(harness, rng)]
     return make_row(name, sum(ends), len(ends), "runs", 1.0, quality=True)
 
 
 def _killed(harness: Any, kills: int, rng: random.Random) -> Iterator[bool]:
-    """Chains of kills; every other one has a cache of its own, which is empty before."""
+    """Chains of kills; half of them have a cache of their own, which is empty before."""
     done = number = 0
     while done < kills:
-        cold = {"cache": str(harness.folder / f"cache-{number}")} if number % 2 else {}
-        died, is_same = _chain(harness, f"killed-{number}", min(CHAIN, kills - done), cold, rng)
+        cold = {"cache": str(harness.folder / f"cache-{number}")} if rng.random() < 0.5 else {}
+        died, is_same = _chain(harness, f"killed-{number}", kills - done, cold, rng)
         tried = max(died, int(not is_same))
         yield from [is_same] * tried
         done, number = done + tried, number + 1
@@ -94,16 +94,15 @@ def _chain(harness: Any, run: str, kills: int, cache: Mapping[str, str], rng: ra
         status = harness.run(run, **cache)
     is_same = status == 0 and harness.outcome(run) == harness.expected
     if not is_same:
-        note(f"{harness.folder.name}: killed at events {events}, {dict(cache)}: status {status}, or another end")
+        note(f"{harness.name}: killed at events {events}, {dict(cache)}: status {status}, or another end")
     _remove(harness.folder / run, Path(cache.get("cache", harness.folder / run)))
     return died, is_same
 
 
-def _disturbed(harness: Any, count: int, rng: random.Random) -> Iterator[bool]:
+def _disturbed(harness: Any, rng: random.Random) -> bool:
     tasks = [{"signals": list(map(int, numbers))} for numbers in SIGNALS.values()]
     tasks += [{"signals": [], "clock_jump": seconds} for seconds in CLOCK_JUMPS]
-    for number, task in enumerate(rng.choices(tasks, k=count)):
-        yield _same(harness, f"disturbed-{number}", rng.randint(1, len(harness.kinds)), task)
+    return _same(harness, "disturbed", rng.randint(1, len(harness.kinds)), rng.choice(tasks))
 
 
 def fill_disk(harness: Any, name: str, times: int, rng: random.Random) -> Row:
@@ -121,7 +120,7 @@ def _same(harness: Any, run: str, event: int, task: Mapping[str, Any]) -> bool:
     is_same = harness.run(run) == 0 and harness.outcome(run) == harness.expected
     if not is_same:
         kind = f"event {event} ({harness.kinds[event - 1]}) of {len(harness.kinds)}, {dict(task)}"
-        note(f"{harness.folder.name}: {kind}: another end")
+        note(f"{harness.name}: {kind}: another end")
     _remove(harness.folder / run)
     return is_same
 
@@ -137,6 +136,7 @@ def command_harness(crash: ModuleType) -> type:
     class CommandHarness(crash.Harness):
         def __init__(self, folder: Path, name: str, server: Any = None) -> None:
             super().__init__(folder, "lstm-lm:tiny", server=server)
+            self.name = name
             self.preparation, self.command = COMMANDS[name]
 
         def start(self) -> None:
@@ -161,15 +161,19 @@ def command_harness(crash: ModuleType) -> type:
 
 
 def for_each(
-    options: Options, try_it: Callable[..., Row], kind: type, names: Sequence[str], times: int
+    options: Options, try_it: Callable[..., Row], kind: type, names: Sequence[str], times: int, rounds: int = 1
 ) -> Iterator[Row]:
-    """A row for each preset or command, but for those that an earlier run has measured."""
+    """A row for each preset or command in each round, but for those that an earlier run has measured."""
     server = load_crash().Server(options.folder / "cache")
-    for name in (name for name in names if name not in options.kept):
-        rng = random.Random(f"20261119 {name}")  # the same events whatever came before
-        with tempfile.TemporaryDirectory() as folder, kind(Path(folder, name), name, server=server) as harness:
-            harness.settings.update(SHORT if "train.budget" in harness.settings else {})
-            yield try_it(harness, name, times, rng)
+    for number in range(1, rounds + 1):
+        for name in names:
+            title = f"{name}, round {number}" if number > 1 else name
+            if title in options.kept:
+                continue
+            rng = random.Random(f"20261119 {title}")  # the same events whatever came before
+            with tempfile.TemporaryDirectory() as folder, kind(Path(folder, "runs"), name, server=server) as harness:
+                harness.settings.update(SHORT if "train.budget" in harness.settings else {})
+                yield try_it(harness, title, times, rng)
     server.close()
 
 
@@ -179,10 +183,15 @@ def load_crash() -> ModuleType:
     return import_file(ROOT / "tests" / "training" / "test_crash.py")
 
 
+def _size(options: Options) -> tuple[int, int]:
+    """Kills of each preset or command in a round, and rounds."""
+    return options.choose((2, 1), (CHAIN, ROUNDS))
+
+
 def presets(options: Options) -> Iterator[Row]:
     """The smallest size of every preset: runs with the same bytes at the end, of those disturbed."""
     crash = load_crash()
-    yield from for_each(options, campaign, crash.Harness, crash.SIZES, options.choose(2, KILLS))
+    yield from for_each(options, campaign, crash.Harness, crash.SIZES, *_size(options))
 
 
 def full_disk(options: Options) -> Iterator[Row]:
@@ -194,7 +203,7 @@ def full_disk(options: Options) -> Iterator[Row]:
 def commands(options: Options) -> Iterator[Row]:
     """Commands that write files, the ladder among them."""
     crash = load_crash()
-    yield from for_each(options, campaign, command_harness(crash), list(COMMANDS), options.choose(2, KILLS))
+    yield from for_each(options, campaign, command_harness(crash), list(COMMANDS), *_size(options))
 
 
 PARTS: dict[str, Part] = {"presets": presets, "commands": commands, "full-disk": full_disk}

@@ -81,6 +81,7 @@ def save(model: BidirectionalModel, path: str | Path, metadata: Mapping[str, Any
 def load(path: str | Path, config: Aligner) -> BidirectionalModel:
     """Open a saved model, memory-mapped; the configuration chooses the distortion model."""
     arrays, about = _open(Path(path))
+    memory_map.verify(Path(path))
     require_finite(arrays, Path(path))
     return BidirectionalModel(
         *(_load_direction(arrays, name, size, config) for name, size in zip(NAMES, about["sizes"], strict=True))

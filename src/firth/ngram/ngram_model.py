@@ -109,6 +109,7 @@ def save(model: Model, path: str | Path, metadata: Mapping[str, Any] | None = No
 def load(path: str | Path) -> Model:
     """Open a saved model, memory-mapped: array pages are read from disk when they are used."""
     arrays, about = _open(Path(path))
+    memory_map.verify(Path(path))
     _require_numbers(arrays, Path(path))
     return Model(
         **arrays, special_ids=SpecialIds(*about["marks"]), smoothing=about["smoothing"], normalised=about["normalised"]
