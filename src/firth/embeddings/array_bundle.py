@@ -6,13 +6,16 @@ import io
 import json
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from firth.errors import FirthError
 from firth.runs import atomic_files, json_files
 from firth.runs.weights import CHECKSUM, METADATA_KEY, checksum, read_header, require_checksum
+
+if TYPE_CHECKING:
+    from scipy.sparse import csr_array
 
 _BROKEN = (ValueError, LookupError, TypeError, AttributeError, OverflowError, RecursionError, MemoryError)
 
@@ -26,6 +29,22 @@ def write(path: str | Path, kind: str, metadata: Mapping[str, Any], arrays: Mapp
     about[CHECKSUM] = _checksum(save(plain), about)
     text = json.dumps(about, ensure_ascii=False, sort_keys=True)
     atomic_files.replace_file(Path(path), save(plain, {METADATA_KEY: text}))
+
+
+def sparse_rows(values: np.ndarray, columns: np.ndarray, starts: np.ndarray, shape: tuple[int, int]) -> csr_array:
+    """The sparse matrix of arrays that were read. ValueError if an index leads out of them: scipy does not look at the
+    indices where the last start is 0 or less, and its products read and write wherever they point."""
+    from scipy.sparse import csr_array
+
+    if any(array.ndim != 1 for array in (values, columns, starts)) or len(starts) != shape[0] + 1:
+        raise ValueError
+    if columns.dtype.kind != "i" or starts.dtype.kind != "i" or not len(values) == len(columns) == starts[-1]:
+        raise ValueError
+    if starts[0] != 0 or (np.diff(starts) < 0).any() or columns.min(initial=0) < 0:
+        raise ValueError
+    if columns.max(initial=-1) >= shape[1]:
+        raise ValueError
+    return csr_array((values, columns, starts), shape=shape)
 
 
 def _checksum(data: bytes, about: Mapping[str, Any]) -> str:

@@ -147,6 +147,8 @@ def _validate(arrays: memory_map.Arrays, about: memory_map.Metadata) -> None:
         raise ValueError
     if len(arrays["nodes"]) != levels[-2] + 1 or len(arrays["leaves"]) != nodes - levels[-2]:
         raise ValueError
+    if len(special_ids) != len(SpecialIds._fields):
+        raise ValueError
     if not all(isinstance(token, int) and token < levels[1] for token in special_ids):
         raise ValueError
     if min(*special_ids[:2], special_ids[2] + 1) < 0:
