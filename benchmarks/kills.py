@@ -19,7 +19,9 @@ from typing import Any
 
 from benchmarks.harness import ROOT, Options, Part, Row, import_file, make_row, note
 
-KILLS, OTHERS = 25, 3  # of each preset and command
+ROUNDS = 3  # over all presets and commands: 27 kills of each, and 3 other disturbances
+CHAIN = 9  # kills of one run
+SHORT = {"train.budget": "6 steps", "train.checkpoint_every": 2}  # of networks: two evaluations, three checkpoints
 SIGNALS = {  # beside SIGKILL: what arrives at an event
     "SIGTERM": [signal.SIGTERM],
     "SIGTERM twice": [signal.SIGTERM, signal.SIGTERM],
@@ -63,24 +65,44 @@ COMMANDS = {  # name -> the commands that prepare its input, and the command tha
 
 
 def campaign(harness: Any, name: str, kills: int, rng: random.Random) -> Row:
-    """Kill, with a warm and with a cold cache, and disturb otherwise; how many ended with the same bytes."""
+    """Kill, with a warm or with a cold cache, and disturb once otherwise; how many ended with the same bytes."""
     harness.start()
-    ends = list(_killed(harness, kills, rng)) + list(_disturbed(harness, max(1, kills * OTHERS // KILLS), rng))
+    ends = [*_killed(harness, kills, rng), _disturbed(harness, rng)]
     return make_row(name, sum(ends), len(ends), "runs", 1.0, quality=True)
 
 
 def _killed(harness: Any, kills: int, rng: random.Random) -> Iterator[bool]:
-    for number in range(kills):
-        event = rng.randint(1, len(harness.kinds))
-        cold = {"cache": str(harness.folder / f"cache-{number}")} if number % 2 else {}
-        yield _same(harness, f"killed-{number}", event, signal.SIGKILL, cold)
+    """Chains of kills; half of them have a cache of their own, which is empty before."""
+    done = number = 0
+    while done < kills:
+        cold = {"cache": str(harness.folder / f"cache-{number}")} if rng.random() < 0.5 else {}
+        died, is_same = _chain(harness, f"killed-{number}", kills - done, cold, rng)
+        tried = max(died, int(not is_same))
+        yield from [is_same] * tried
+        done, number = done + tried, number + 1
 
 
-def _disturbed(harness: Any, count: int, rng: random.Random) -> Iterator[bool]:
+def _chain(harness: Any, run: str, kills: int, cache: Mapping[str, str], rng: random.Random) -> tuple[int, bool]:
+    """A run is killed, started again and killed again, then left to end: how often it was killed, and whether it ended
+    like the undisturbed one. The first kill is anywhere, the next ones soon after each start."""
+    events, most, status = [], len(harness.kinds), int(signal.SIGKILL)
+    while status == signal.SIGKILL and len(events) < kills:
+        events.append(rng.randint(1, most))
+        status, most = harness.run(run, kill_at=events[-1], **cache), max(2, len(harness.kinds) // 3)
+    died = len(events) if status == signal.SIGKILL else len(events) - 1
+    if status == signal.SIGKILL:
+        status = harness.run(run, **cache)
+    is_same = status == 0 and harness.outcome(run) == harness.expected
+    if not is_same:
+        note(f"{harness.name}: killed at events {events}, {dict(cache)}: status {status}, or another end")
+    _remove(harness.folder / run, Path(cache.get("cache", harness.folder / run)))
+    return died, is_same
+
+
+def _disturbed(harness: Any, rng: random.Random) -> bool:
     tasks = [{"signals": list(map(int, numbers))} for numbers in SIGNALS.values()]
     tasks += [{"signals": [], "clock_jump": seconds} for seconds in CLOCK_JUMPS]
-    for number, task in enumerate(rng.choices(tasks, k=count)):
-        yield _same(harness, f"disturbed-{number}", rng.randint(1, len(harness.kinds)), None, task)
+    return _same(harness, "disturbed", rng.randint(1, len(harness.kinds)), rng.choice(tasks))
 
 
 def fill_disk(harness: Any, name: str, times: int, rng: random.Random) -> Row:
@@ -88,33 +110,33 @@ def fill_disk(harness: Any, name: str, times: int, rng: random.Random) -> Row:
     harness.start()
     events = [number for number, kind in enumerate(harness.kinds, 1) if kind in FILE_EVENTS]
     task = {"signals": [], "fault": errno.ENOSPC}
-    ends = [_same(harness, f"full-{number}", rng.choice(events), None, task) for number in range(times)]
+    ends = [_same(harness, f"full-{number}", rng.choice(events), task) for number in range(times)]
     return make_row(name, sum(ends), len(ends), "runs", 1.0, quality=True)
 
 
-def _same(harness: Any, run: str, event: int, expected: int | None, task: Mapping[str, Any]) -> bool:
+def _same(harness: Any, run: str, event: int, task: Mapping[str, Any]) -> bool:
     """Whether a run that is disturbed at an event, and started again, ends like the undisturbed one."""
-    kind = f"event {event} ({harness.kinds[event - 1]}) of {len(harness.kinds)}, {dict(task)}"
-    status = harness.run(run, kill_at=event, **task)
-    if expected is not None and status != expected:
-        note(f"{harness.folder.name}: {kind}: not killed, ended with status {status}")
-        return False
-    again = {key: value for key, value in task.items() if key == "cache"}
-    is_same = harness.run(run, **again) == 0 and harness.outcome(run) == harness.expected
+    harness.run(run, kill_at=event, **task)
+    is_same = harness.run(run) == 0 and harness.outcome(run) == harness.expected
     if not is_same:
-        note(f"{harness.folder.name}: {kind}: another end")
-    for path in (harness.folder / run, Path(str(task.get("cache", "")))):
-        if path.is_dir() and path != Path():
-            shutil.rmtree(path)
+        kind = f"event {event} ({harness.kinds[event - 1]}) of {len(harness.kinds)}, {dict(task)}"
+        note(f"{harness.name}: {kind}: another end")
+    _remove(harness.folder / run)
     return is_same
+
+
+def _remove(*paths: Path) -> None:
+    for path in paths:
+        shutil.rmtree(path) if path.is_dir() else path.unlink(missing_ok=True)
 
 
 def command_harness(crash: ModuleType) -> type:
     """The harness for commands."""
 
     class CommandHarness(crash.Harness):
-        def __init__(self, folder: Path, name: str) -> None:
-            super().__init__(folder, "lstm-lm:tiny")
+        def __init__(self, folder: Path, name: str, server: Any = None) -> None:
+            super().__init__(folder, "lstm-lm:tiny", server=server)
+            self.name = name
             self.preparation, self.command = COMMANDS[name]
 
         def start(self) -> None:
@@ -139,13 +161,20 @@ def command_harness(crash: ModuleType) -> type:
 
 
 def for_each(
-    options: Options, try_it: Callable[..., Row], kind: type, names: Sequence[str], times: int
+    options: Options, try_it: Callable[..., Row], kind: type, names: Sequence[str], times: int, rounds: int = 1
 ) -> Iterator[Row]:
-    """A row for each preset or command, but for those that an earlier run has measured."""
-    for name in (name for name in names if name not in options.kept):
-        rng = random.Random(f"20261119 {name}")  # the same events whatever came before
-        with tempfile.TemporaryDirectory() as folder, kind(Path(folder, name), name) as harness:
-            yield try_it(harness, name, times, rng)
+    """A row for each preset or command in each round, but for those that an earlier run has measured."""
+    server = load_crash().Server(options.folder / "cache")
+    for number in range(1, rounds + 1):
+        for name in names:
+            title = f"{name}, round {number}" if number > 1 else name
+            if title in options.kept:
+                continue
+            rng = random.Random(f"20261119 {title}")  # the same events whatever came before
+            with tempfile.TemporaryDirectory() as folder, kind(Path(folder, "runs"), name, server=server) as harness:
+                harness.settings.update(SHORT if "train.budget" in harness.settings else {})
+                yield try_it(harness, title, times, rng)
+    server.close()
 
 
 def load_crash() -> ModuleType:
@@ -154,10 +183,15 @@ def load_crash() -> ModuleType:
     return import_file(ROOT / "tests" / "training" / "test_crash.py")
 
 
+def _size(options: Options) -> tuple[int, int]:
+    """Kills of each preset or command in a round, and rounds."""
+    return options.choose((2, 1), (CHAIN, ROUNDS))
+
+
 def presets(options: Options) -> Iterator[Row]:
     """The smallest size of every preset: runs with the same bytes at the end, of those disturbed."""
     crash = load_crash()
-    yield from for_each(options, campaign, crash.Harness, crash.SIZES, options.choose(2, KILLS))
+    yield from for_each(options, campaign, crash.Harness, crash.SIZES, *_size(options))
 
 
 def full_disk(options: Options) -> Iterator[Row]:
@@ -169,7 +203,7 @@ def full_disk(options: Options) -> Iterator[Row]:
 def commands(options: Options) -> Iterator[Row]:
     """Commands that write files, the ladder among them."""
     crash = load_crash()
-    yield from for_each(options, campaign, command_harness(crash), list(COMMANDS), options.choose(2, KILLS))
+    yield from for_each(options, campaign, command_harness(crash), list(COMMANDS), *_size(options))
 
 
 PARTS: dict[str, Part] = {"presets": presets, "commands": commands, "full-disk": full_disk}

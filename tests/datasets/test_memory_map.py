@@ -47,6 +47,18 @@ def test_many_rows_are_written_in_blocks(tmp_path, monkeypatch):
     assert np.array_equal(memory_map.read(tmp_path / "a", "a test", anything)[0]["grid"], ARRAYS["grid"])
 
 
+@pytest.mark.parametrize("offset", range(1, 85, 7))
+def test_a_bit_that_differs_is_found_by_the_checksum(tmp_path, offset):
+    """Anywhere in the arrays, or in the metadata."""
+    memory_map.write(tmp_path / "a", ARRAYS, ABOUT)
+    memory_map.verify(tmp_path / "a")
+    content = (tmp_path / "a").read_bytes()
+    at = len(content) - offset if offset < 84 else content.index(b"test")
+    (tmp_path / "a").write_bytes(content[:at] + bytes([content[at] ^ 4]) + content[at + 1 :])
+    with pytest.raises(FirthError, match="its checksum does not match"):
+        memory_map.verify(tmp_path / "a")
+
+
 @given(st.data())
 @settings(deadline=None, max_examples=150)
 def test_no_damage_gives_anything_but_arrays_or_one_line(tmp_path_factory, data):

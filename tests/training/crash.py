@@ -12,6 +12,7 @@ it has.
 from __future__ import annotations
 
 import contextlib
+import gc
 import importlib
 import json
 import os
@@ -29,7 +30,7 @@ import firth
 import firth.cli.main
 import firth.families.neural
 import firth.training.loop
-from firth.datasets import builtin
+from firth.datasets import builtin, example_reader
 from firth.runs import atomic_files, checkpoints
 from firth.runs.progress import Quiet
 from small_presets import few
@@ -37,6 +38,18 @@ from small_presets import few
 FILE_EVENTS = ("sync", "rename", "unlink")  # and writes
 for counts in (builtin.DOCUMENTS, builtin.IMAGES):  # a small world
     counts.update(few(counts))
+small_world = example_reader.small_world
+worlds: list[tuple[str, str]] = []  # the parts of it that this process has asked for
+learned: set[Any] = set()  # modules and parts of the world
+
+
+def known_world(name: str, split: str) -> Any:
+    """The examples of a task, which are kept in memory."""
+    worlds.append((name, split))
+    return small_world(name, split)
+
+
+example_reader.small_world = known_world
 
 
 class Events(Quiet):
@@ -51,7 +64,8 @@ class Events(Quiet):
     def count(self, kind: str, begin: Callable[[], object] = lambda: None) -> None:
         """One event; before dying, what happens of it."""
         self.kinds.append(kind)
-        time.sleep(self.slow if kind in (*FILE_EVENTS, "write") else 0)
+        if self.slow and kind in (*FILE_EVENTS, "write"):
+            time.sleep(self.slow)
         if len(self.kinds) == self.kill_at:
             if signal.SIGKILL in self.signals:
                 begin()
@@ -109,7 +123,7 @@ def child(task: dict[str, Any]) -> None:
         run_command(task["command"])
     else:
         firth.train(task["preset"], out=task["out"], settings=task["settings"], progress=events, **options)
-    found = {"kinds": events.kinds, "saved": events.saved, "modules": sorted(sys.modules)}
+    found = {"kinds": events.kinds, "saved": events.saved, "modules": sorted(sys.modules), "worlds": worlds}
     Path(task["out"]).with_suffix(".events").write_text(json.dumps(found))
 
 
@@ -121,12 +135,19 @@ def limit_memory(more: int) -> None:
 
 
 def learn(task: dict[str, Any]) -> None:
-    """Import here what a whole run has imported, so that those after it need not."""
-    for name in set(json.loads(Path(task["out"]).with_suffix(".events").read_text())["modules"]) - set(sys.modules):
+    """Import and generate here what a whole run has needed, so that those after it need not."""
+    found = json.loads(Path(task["out"]).with_suffix(".events").read_text())
+    new = {*found["modules"], *map(tuple, found["worlds"])} - learned - {*sys.modules}
+    if not new:
+        return
+    learned.update(new)
+    for each in new:
         with contextlib.suppress(Exception):  # what only its package can import
-            importlib.import_module(name)
+            importlib.import_module(each) if isinstance(each, str) else small_world(*each)
     if world := sys.modules.get("firth.datasets.world"):
         next(world.default_world().annotated_documents(1))  # its grammar takes longer than a run
+    gc.collect()
+    gc.freeze()  # what stays is not looked through, and so not copied, by the processes to come
 
 
 def run_command(arguments: list[str]) -> None:

@@ -24,32 +24,49 @@ from small_presets import SIZES, STEPS, TEACHER, TEXT, learns_from_text, setting
 SMALL = {"tokenizer.model": "byte", "backbone.width": 16, "batching.batch_size": 4, "batching.length": 8}
 
 
-class Harness:
-    """Trains a preset in processes of their own, which are killed at an event; ends its own process on leaving."""
+class Server:
+    """The process that forks those which train."""
 
-    def __init__(self, folder: Path, name: str, overrides: Mapping[str, object] | None = None) -> None:
+    def __init__(self, cache: Path) -> None:
+        paths = os.pathsep.join(filter(None, (str(Path(__file__).parents[1]), os.environ.get("PYTHONPATH"))))
+        environment = {"FIRTH_CACHE": str(cache), "OMP_NUM_THREADS": "1", **os.environ, "PYTHONPATH": paths}
+        command = [sys.executable, str(Path(__file__).with_name("crash.py"))]
+        pipe = subprocess.PIPE
+        self.process = subprocess.Popen(command, env=environment, stdin=pipe, stdout=pipe, text=True)
+
+    def do(self, tasks: Sequence[Mapping[str, object]]) -> list[int]:
+        """Do all tasks at once; the wait statuses."""
+        self.process.stdin.write(json.dumps(tasks) + "\n")
+        self.process.stdin.flush()
+        return json.loads(self.process.stdout.readline())
+
+    def close(self) -> None:
+        """End the process."""
+        self.process.stdin.close()
+        self.process.wait(60)
+
+
+class Harness:
+    """Trains a preset in processes of their own, which are killed at an event; ends its own server on leaving."""
+
+    def __init__(
+        self, folder: Path, name: str, overrides: Mapping[str, object] | None = None, server: Server | None = None
+    ) -> None:
         self.folder, self.name, self.settings = folder, name, {**settings_of(name), **(overrides or {})}
         folder.mkdir(parents=True, exist_ok=True)
         self.text = None
         if learns_from_text(name):
             self.text = str(folder / "text.txt")
             Path(self.text).write_text("".join(f"{line}\n\n" for line in TEXT))
-        paths = os.pathsep.join(filter(None, (str(Path(__file__).parents[1]), os.environ.get("PYTHONPATH"))))
-        environment = {"FIRTH_CACHE": str(folder / "cache"), "OMP_NUM_THREADS": "1", **os.environ, "PYTHONPATH": paths}
-        self.process = subprocess.Popen(
-            [sys.executable, str(Path(__file__).with_name("crash.py"))],
-            env=environment,
-            stdin=subprocess.PIPE,
-            stdout=subprocess.PIPE,
-            text=True,
-        )
+        self.own = None if server else Server(folder / "cache")
+        self.server = server or self.own
 
     def __enter__(self) -> Harness:
         return self
 
     def __exit__(self, *_: object) -> None:
-        self.process.stdin.close()
-        self.process.wait(60)
+        if self.own:
+            self.own.close()
 
     def run(self, name: str, **task: object) -> int:
         """Train in a folder; the wait status of the process that did."""
@@ -58,9 +75,7 @@ class Harness:
     def run_together(self, names: Sequence[str], **task: object) -> list[int]:
         """Train in several folders at once, or in one; the wait statuses of the processes that did."""
         known = {"preset": self.name, "text": self.text, "settings": self.settings, **task}
-        self.process.stdin.write(json.dumps([{"out": str(self.folder / name), **known} for name in names]) + "\n")
-        self.process.stdin.flush()
-        return json.loads(self.process.stdout.readline())
+        return self.server.do([{"out": str(self.folder / name), **known} for name in names])
 
     def start(self) -> None:
         """A run that fills the caches, and the run that the others are compared with: its outcome and its events."""

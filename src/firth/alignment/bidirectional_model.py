@@ -16,6 +16,7 @@ from firth.alignment.translation_table import TranslationTable
 from firth.config import migrations
 from firth.config.schema import Aligner
 from firth.datasets import memory_map
+from firth.errors import FirthError
 from firth.runs.weights import require_finite
 
 KIND = "alignment"
@@ -81,10 +82,13 @@ def save(model: BidirectionalModel, path: str | Path, metadata: Mapping[str, Any
 def load(path: str | Path, config: Aligner) -> BidirectionalModel:
     """Open a saved model, memory-mapped; the configuration chooses the distortion model."""
     arrays, about = _open(Path(path))
+    memory_map.verify(Path(path))
     require_finite(arrays, Path(path))
-    return BidirectionalModel(
-        *(_load_direction(arrays, name, size, config) for name, size in zip(NAMES, about["sizes"], strict=True))
-    )
+    try:
+        sizes = zip(NAMES, about["sizes"], strict=True)
+        return BidirectionalModel(*(_load_direction(arrays, name, size, config) for name, size in sizes))
+    except (KeyError, ValueError, TypeError):
+        raise FirthError("damaged: its arrays do not fit", where=path, do=memory_map.REWRITE) from None
 
 
 def read_metadata(path: str | Path) -> dict[str, Any]:
@@ -96,6 +100,8 @@ def _load_direction(arrays: memory_map.Arrays, name: str, size: int, config: Ali
     own = {key.removeprefix(f"{name}."): array for key, array in arrays.items() if key.startswith(f"{name}.")}
     table = TranslationTable(*(own.pop(key) for key in _TABLE_ARRAYS), size)
     distortion = DISTORTIONS[config.distortion](config)
+    if not distortion.fits(own):
+        raise ValueError
     distortion.arrays |= own
     return AlignmentModel(table, distortion)
 

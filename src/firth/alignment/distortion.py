@@ -6,8 +6,9 @@ re-estimates them from expected counts in the same layout. No M-step lowers the 
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from types import ModuleType
-from typing import NamedTuple, Protocol
+from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 
@@ -68,6 +69,9 @@ class Distortion(Protocol):
     def update(self, grid: DistortionGrid, counts: np.ndarray) -> None:
         """M-step: re-estimate the parameters from expected counts."""
 
+    def fits(self, arrays: Mapping[str, np.ndarray]) -> bool:
+        """Whether these could be its parameters."""
+
 
 class UniformDistortion:
     """Uniform over all source positions and NULL (IBM Model 1; Brown et al. 1993)."""
@@ -92,6 +96,14 @@ class UniformDistortion:
 
     def update(self, grid: DistortionGrid, counts: np.ndarray) -> None:
         """No parameters."""
+
+    def fits(self, arrays: Mapping[str, np.ndarray]) -> bool:
+        """Whether the names, shapes and types are those of the parameters here."""
+        return _forms(arrays) == _forms(self.arrays)
+
+
+def _forms(arrays: Mapping[str, np.ndarray]) -> dict[str, tuple[Any, ...]]:
+    return {name: (array.shape, array.dtype) for name, array in arrays.items()}
 
 
 class TableDistortion(UniformDistortion):
@@ -121,6 +133,16 @@ class TableDistortion(UniformDistortion):
     def update(self, grid: DistortionGrid, counts: np.ndarray) -> None:
         """Relative frequencies of the expected counts."""
         self.arrays["positions"][:] = counts / grid.sums(counts)[grid.row]
+
+    def fits(self, arrays: Mapping[str, np.ndarray]) -> bool:
+        """Whether there is a probability for each cell of the shapes."""
+        if set(arrays) != set(self.arrays):
+            return False
+        shapes, positions = arrays["shapes"], arrays["positions"]
+        if shapes.ndim != 2 or shapes.shape[1] != 2 or shapes.dtype != np.int32 or shapes.min(initial=1) < 1:
+            return False
+        cells = int((shapes[:, 1] * (shapes[:, 0].astype(np.int64) + 1)).sum())
+        return positions.dtype == np.float32 and positions.shape == (cells,)
 
 
 class DiagonalDistortion(UniformDistortion):
@@ -186,6 +208,10 @@ class HmmDistortion:
 
     def initialise(self, grid: DistortionGrid) -> None:
         """The parameters do not depend on the data."""
+
+    def fits(self, arrays: Mapping[str, np.ndarray]) -> bool:
+        """Whether the names, shapes and types are those of the parameters here."""
+        return _forms(arrays) == _forms(self.arrays)
 
     def table(self, grid: DistortionGrid) -> np.ndarray:
         """The transition probabilities: the weights, normalised within each line."""

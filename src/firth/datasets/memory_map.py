@@ -6,22 +6,22 @@ import json
 import math
 import os
 import struct
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from functools import partial
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any, BinaryIO, Literal
 
 import numpy as np
 
 from firth.datasets.compression import open_atomic
 from firth.errors import FirthError
-from firth.runs import atomic_files
-from firth.runs.weights import METADATA_KEY
+from firth.runs import atomic_files, json_files
+from firth.runs.weights import CHECKSUM, METADATA_KEY, checksum, read_header, require_checksum
 
 REWRITE = "the file is damaged or cut short: write it again"
 _TYPES = {"I64": np.dtype("<i8"), "I32": np.dtype("<i4"), "F32": np.dtype("<f4"), "U8": np.dtype("u1")}
 _NAMES = {dtype: name for name, dtype in _TYPES.items()}
 _ALIGN = 64  # bytes: the first array begins at a multiple of it
-_HEADER_LIMIT = 1 << 20
 _BLOCK = 1 << 22  # bytes written at once, about
 _BROKEN = (struct.error, ValueError, KeyError, TypeError, AttributeError, OverflowError, RecursionError)
 
@@ -30,22 +30,41 @@ Metadata = dict[str, Any]
 
 
 def write(path: Path, arrays: Mapping[str, np.ndarray], metadata: Mapping[str, Any]) -> None:
-    """Write arrays and metadata (JSON values); give arrays of wide types first, so that all are aligned."""
+    """Write arrays, metadata (JSON values) and their checksum; give arrays of wide types first: so all are aligned."""
     header, at = {}, 0
     for name, array in arrays.items():
         kind = _NAMES[array.dtype.newbyteorder("<")]
-        header[name] = {"dtype": kind, "shape": array.shape, "data_offsets": [at, at + array.nbytes]}
+        header[name] = {"dtype": kind, "shape": list(array.shape), "data_offsets": [at, at + array.nbytes]}
         at += array.nbytes
-    header["__metadata__"] = {METADATA_KEY: json.dumps(metadata, sort_keys=True)}
+    signed = {**metadata, CHECKSUM: checksum(header, metadata, _blocks(arrays))}
+    header["__metadata__"] = {METADATA_KEY: json.dumps(signed, sort_keys=True)}
     text = json.dumps(header, separators=(",", ":")).encode()
     text += b" " * (-(len(text) + 8) % _ALIGN)
     with open_atomic(path) as file:
         file.write(struct.pack("<Q", len(text)) + text)
-        for name, array in arrays.items():
-            rows = max(1, _BLOCK * len(array) // max(1, array.nbytes))
-            for low in range(0, len(array), rows):
-                dtype = _TYPES[header[name]["dtype"]]
-                file.write(np.ascontiguousarray(array[low : low + rows], dtype).tobytes())
+        for block in _blocks(arrays):
+            file.write(block)
+
+
+def _blocks(arrays: Mapping[str, np.ndarray]) -> Iterator[bytes]:
+    """The bytes of all arrays."""
+    for array in arrays.values():
+        rows = max(1, _BLOCK * len(array) // max(1, array.nbytes))
+        for low in range(0, len(array), rows):
+            yield np.ascontiguousarray(array[low : low + rows], array.dtype.newbyteorder("<")).tobytes()
+
+
+def verify(path: Path) -> None:
+    """Read the file that `read` has opened from its beginning to its end, and refuse it if its checksum differs."""
+    with atomic_files.open_file(path) as file:
+        tensors, metadata = _read_header(file)
+        require_checksum(path, tensors, metadata, iter(partial(file.read, _BLOCK), b""))
+
+
+def _read_header(file: BinaryIO) -> tuple[Mapping[str, Any], Metadata]:
+    """What the header says of the tensors, and the metadata."""
+    header = read_header(file)
+    return header.tensors, json_files.decode(header.metadata[METADATA_KEY].encode(), dict[str, Any])
 
 
 def read(
@@ -57,12 +76,10 @@ def read(
     try:
         with atomic_files.open_file(path) as file:
             size = os.fstat(file.fileno()).st_size
-            (length,) = struct.unpack("<Q", file.read(8))
-            if length > _HEADER_LIMIT:
-                raise ValueError
-            header = json.loads(file.read(length))
-            metadata = json.loads(header.pop("__metadata__")[METADATA_KEY])
-            arrays = {name: _map_array(path, entry, 8 + length, size, mode) for name, entry in header.items()}
+            tensors, metadata = _read_header(file)
+            metadata.pop(CHECKSUM, None)
+            start = file.tell()
+            arrays = {name: _map_array(path, entry, start, size, mode) for name, entry in tensors.items()}
         check(arrays, metadata)
     except OSError as error:
         raise FirthError(f"cannot be read ({error.strerror or error})", where=path, do="check the path") from None

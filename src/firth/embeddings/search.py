@@ -19,6 +19,7 @@ from firth.embeddings.lookup import Result, digest, l2_normalise
 from firth.errors import FirthError, unknown
 from firth.metrics import ranking
 from firth.metrics.score import Score, signature
+from firth.runs.weights import require_finite
 from firth.tokenizers.split import split_words
 
 if TYPE_CHECKING:
@@ -206,12 +207,26 @@ class SearchIndex:
             index = cls(**names, **arrays, options=options, word_vectors=word_vectors)
         except (TypeError, KeyError):
             raise FirthError(f"not a file with {KIND}", where=path, do="build it again") from None
-        if len(index.first) != len(index.terms) + 1 or index.first[-1] != len(index.documents):
-            raise FirthError("the arrays of the index do not fit together", where=path, do="build it again")
+        index._check(path)
         if word_vectors is not None and index.vectors.size and index.vectors.shape[1] != word_vectors.width:
             what = f"the index has vectors of width {index.vectors.shape[1]}, these have width {word_vectors.width}"
             raise FirthError(what, where=path, do="give the vectors it was built with, or build it again")
         return index
+
+    def _check(self, path: str | Path) -> None:
+        """Refuse arrays and names that do not fit together."""
+        try:
+            sizes = (len(self.terms), len(self.ids))
+            array_bundle.sparse_rows(self.counts, self.documents, self.first, sizes)
+            texts = all(isinstance(text, str) for text in (*self.ids, *self.titles, *self.terms))
+            if not texts or len(self.titles) != sizes[1] or self.counts.dtype.kind != "i" or self.vectors.ndim != 2:
+                raise ValueError
+            if self.vectors.size and len(self.vectors) != sizes[0]:
+                raise ValueError
+        except ValueError:
+            what = "the arrays of the index do not fit together"
+            raise FirthError(what, where=path, do="build it again") from None
+        require_finite({"vectors": self.vectors}, Path(path))
 
 
 METHODS = {

@@ -21,6 +21,7 @@ from firth.embeddings import array_bundle
 from firth.embeddings.kmeans import k_means
 from firth.embeddings.lookup import l2_normalise, most_frequent, sif_weights
 from firth.errors import FirthError, unknown
+from firth.runs.weights import require_finite
 from firth.types import generator
 
 if TYPE_CHECKING:
@@ -95,9 +96,24 @@ class WordSenses:
         metadata, arrays = array_bundle.read(path, KIND)
         try:
             arrays = {name: arrays[stored] for name, stored in _ARRAYS.items()}
-            return cls(words=tuple(metadata["words"]), options=InductionOptions(**metadata["options"]), **arrays)
-        except (TypeError, KeyError):
+            senses = cls(words=tuple(metadata["words"]), options=InductionOptions(**metadata["options"]), **arrays)
+            senses._check()
+        except (TypeError, KeyError, ValueError):
             raise FirthError(f"not a file with {KIND}", where=path, do="write it again") from None
+        require_finite(arrays, Path(path))
+        return senses
+
+    def _check(self) -> None:
+        """ValueError if the arrays do not fit together."""
+        words, width = len(self.words), len(self.transform)
+        if not all(isinstance(word, str) for word in self.words) or self.first.dtype.kind != "i":
+            raise ValueError
+        if self.first.shape != (words + 1,) or self.first[0] != 0 or (np.diff(self.first) < 1).any():
+            raise ValueError
+        rows = int(self.first[-1])
+        shapes = [array.shape for array in (self.vectors, self.priors, self.counts, self.transform)]
+        if shapes != [(rows, width), (rows,), (words,), (width, width)]:
+            raise ValueError
 
 
 class ContextVectors:

@@ -11,6 +11,7 @@ import numpy as np
 
 from firth.config import schema
 from firth.config.core import bounded
+from firth.datasets import memory_map
 from firth.datasets.document_sizes import measure_documents
 from firth.datasets.sources import open_source
 from firth.datasets.text_dataset import documents, make_tokenizer, tokenise_splits
@@ -313,6 +314,7 @@ def load(run: Run) -> WordVectorModel:
     shared.require_trained(run, "vectors")
     shared.require_matching_config(run, safetensors_store.read_metadata(run.weights), "vectors")
     vectors = safetensors_store.read(run.weights)
+    memory_map.verify(run.weights)
     arrays = {"vectors": vectors.vectors, "context": vectors.context}
     arrays |= {"buckets": vectors.subwords.buckets} if vectors.subwords is not None else {}
     require_finite({name: array for name, array in arrays.items() if array is not None}, run.weights)

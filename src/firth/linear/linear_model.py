@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -86,7 +87,9 @@ class LinearModel:
                 about["link"],
                 float(about["temperature"]),
             )
-            valid = model.weights.shape == shape and model.intercept.shape == shape[1:] and model.temperature > 0
+            valid = (
+                model.weights.shape == shape and model.intercept.shape == shape[1:] and 0 < model.temperature < math.inf
+            )
             if not valid or model.link not in ("softmax", "sigmoid", "identity"):
                 raise ValueError
             return model, arrays, {"features": dict(about["features"]), "note": dict(about["note"])}

@@ -11,6 +11,7 @@ from functools import cached_property
 import numpy as np
 from scipy.sparse import csr_array
 
+from firth.embeddings import array_bundle
 from firth.embeddings.word_table import WordTable
 
 CAPITALISED = "\x01", "\x00"  # before a suffix: its word is capitalised, or not
@@ -116,18 +117,17 @@ class TagLexicon:
     @classmethod
     def from_arrays(cls, arrays: Mapping[str, np.ndarray], suffix_length: int, smoothing: float) -> TagLexicon:
         """The inverse of `arrays`. ValueError or KeyError if they do not fit."""
-        tag_counts, parts = arrays["tag_counts"], []
+        tag_counts, tables = arrays["tag_counts"], []
         for table, name in (("words", "word_tags"), ("suffixes", "suffix_tags")):
             words = WordTable(arrays[table].tobytes())
-            matrix = tuple(arrays[f"{name}.{part}"] for part in ("data", "indices", "indptr"))
-            counts = csr_array(matrix, shape=(len(words), len(tag_counts)))
-            counts.check_format()
+            parts = (arrays[f"{name}.{part}"] for part in ("data", "indices", "indptr"))
+            counts = array_bundle.sparse_rows(*parts, (len(words), len(tag_counts)))
             if not (counts.data > 0).all() or not (np.diff(counts.indptr) > 0).all():
                 raise ValueError
-            parts += [words, counts]
-        if not (tag_counts > 0).all():
+            tables += [words, counts]
+        if tag_counts.ndim != 1 or not (tag_counts > 0).all():
             raise ValueError
-        return cls(*parts, tag_counts, suffix_length, smoothing)
+        return cls(*tables, tag_counts, suffix_length, smoothing)
 
 
 def _suffixes(word: str, longest: int) -> list[str]:

@@ -11,6 +11,7 @@ import numpy as np
 from scipy.sparse import csr_array
 
 from firth.config.schema import ConditionalRandomField, HiddenMarkovModel, MostFrequentTag
+from firth.embeddings import array_bundle
 from firth.errors import FirthError
 from firth.generation.structured.linear_chain import LinearChain
 from firth.generation.structured.span_marginals import TagDistribution
@@ -197,9 +198,8 @@ class FeatureTagger(ChainTagger):
     def from_arrays(cls, arrays: Arrays, count: int, method: ConditionalRandomField) -> FeatureTagger:
         """The inverse of `arrays`. ValueError or KeyError if they do not fit."""
         features = TagFeatures.from_arrays(arrays, method.window, method.affixes, len(method.given))
-        parts = tuple(arrays[f"weights.{part}"] for part in ("data", "indices", "indptr"))
-        weights = csr_array(parts, shape=(features.size, count))
-        weights.check_format()
+        parts = (arrays[f"weights.{part}"] for part in ("data", "indices", "indptr"))
+        weights = array_bundle.sparse_rows(*parts, (features.size, count))
         chain = LinearChain.of(arrays["transitions"], arrays["start"], arrays["end"])
         if chain.transitions.shape != (count, count) or chain.start.shape != (count,) or chain.end.shape != (count,):
             raise ValueError

@@ -109,6 +109,7 @@ def save(model: Model, path: str | Path, metadata: Mapping[str, Any] | None = No
 def load(path: str | Path) -> Model:
     """Open a saved model, memory-mapped: array pages are read from disk when they are used."""
     arrays, about = _open(Path(path))
+    memory_map.verify(Path(path))
     _require_numbers(arrays, Path(path))
     return Model(
         **arrays, special_ids=SpecialIds(*about["marks"]), smoothing=about["smoothing"], normalised=about["normalised"]
@@ -145,6 +146,8 @@ def _validate(arrays: memory_map.Arrays, about: memory_map.Metadata) -> None:
     if not 2 <= len(levels) <= 64 or levels[0] != 0 or levels[-1] != nodes or (np.diff(levels) < 0).any():
         raise ValueError
     if len(arrays["nodes"]) != levels[-2] + 1 or len(arrays["leaves"]) != nodes - levels[-2]:
+        raise ValueError
+    if len(special_ids) != len(SpecialIds._fields):
         raise ValueError
     if not all(isinstance(token, int) and token < levels[1] for token in special_ids):
         raise ValueError

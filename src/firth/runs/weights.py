@@ -5,7 +5,8 @@ from __future__ import annotations
 import io
 import json
 import struct
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
+from hashlib import sha256
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, BinaryIO, NamedTuple, NotRequired, TypedDict
 
@@ -17,6 +18,7 @@ if TYPE_CHECKING:
     import numpy as np
 
 METADATA_KEY = "firth"  # the only metadata key; with several keys their order would differ between processes
+CHECKSUM = "checksum"  # of files of arrays, in their metadata
 _TYPES = {"<f4": "F32", "<f8": "F64", "<i4": "I32", "<i8": "I64", "<u4": "U32", "<u8": "U64"}
 _HEADER_LIMIT = 100_000_000
 _ADVICE = "restore the file, or train again with firth train RUN"
@@ -52,6 +54,24 @@ def digest(data: bytes) -> str:
     tensors = {name: entry for name, entry in json.loads(data[8 : 8 + length]).items() if name != "__metadata__"}
     body = atomic_files.digest(memoryview(data)[8 + length :])
     return atomic_files.digest(json.dumps([tensors, body], sort_keys=True).encode())
+
+
+def checksum(tensors: Mapping[str, Any], metadata: Mapping[str, Any], chunks: Iterable[bytes | memoryview]) -> str:
+    """The sha256 of a safetensors file of arrays: what its header says of them, its metadata but for the checksum, and
+    their bytes."""
+    about = {name: value for name, value in metadata.items() if name != CHECKSUM}
+    sha = sha256(json.dumps([tensors, about], sort_keys=True).encode())
+    for chunk in chunks:
+        sha.update(chunk)
+    return sha.hexdigest()
+
+
+def require_checksum(
+    path: Path, tensors: Mapping[str, Any], metadata: Mapping[str, Any], chunks: Iterable[bytes | memoryview]
+) -> None:
+    """Refuse arrays that are not those which were written; files of earlier versions have no checksum."""
+    if CHECKSUM in metadata and metadata[CHECKSUM] != checksum(tensors, metadata, chunks):
+        raise FirthError("damaged: its checksum does not match", where=path, do=_ADVICE)
 
 
 def serialize(arrays: Mapping[str, np.ndarray]) -> atomic_files.Chunks:

@@ -82,6 +82,8 @@ def _check(arrays: memory_map.Arrays, about: memory_map.Metadata) -> None:
     if any(array.ndim != (1 if name in ("words", "counts", "used") else 2) for name, array in arrays.items()):
         raise ValueError
     min_n, max_n = about.get("ngrams", (0, 0))
-    about["buckets"] = int(about.get("buckets", 0))
-    if about["kind"] != "vectors" or not isinstance(about["note"], dict) or not 0 <= int(min_n) <= int(max_n):
+    about.setdefault("buckets", 0)
+    if any(type(number) is not int for number in (min_n, max_n, about["buckets"])):
+        raise ValueError
+    if about["kind"] != "vectors" or not isinstance(about["note"], dict) or not 0 <= min_n <= max_n:
         raise ValueError
