@@ -201,7 +201,7 @@ _SETS: dict[str, dict[str, object]] = {
             "train": _one("train.txt.gz", 77616, settings=("unit=phrase",)), "dev": _one("dev.txt", 872),
             "test": _one("test.txt", 1821),
         },
-        "about": "sentiment of film review sentences and, for training, of every phrase", "licence": "free for research",
+        "about": "sentiment of film review sentences; of every phrase in training", "licence": "free for research",
     },
     "sst2": {
         "task": "classification", "format": "tsv", "settings": ("columns=text,label",),
