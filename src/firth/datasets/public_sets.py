@@ -194,6 +194,15 @@ _SETS: dict[str, dict[str, object]] = {
         "splits": {"train": _one("train.txt.gz", 8544), "dev": _one("dev.txt", 1101), "test": _one("test.txt", 2210)},
         "about": "sentiment trees of film reviews, every phrase rated 0 to 4", "licence": "free for research",
     },
+    "sst-phrases": {
+        "task": "classification", "format": "trees", "folder": "sst-trees",
+        "settings": ("classes=0:negative,1:negative,3:positive,4:positive",),
+        "splits": {
+            "train": _one("train.txt.gz", 77616, settings=("unit=phrase",)), "dev": _one("dev.txt", 872),
+            "test": _one("test.txt", 1821),
+        },
+        "about": "sentiment of film review sentences; of every phrase in training", "licence": "free for research",
+    },
     "sst2": {
         "task": "classification", "format": "tsv", "settings": ("columns=text,label",),
         "splits": {"train": _one("train.tsv", 6920), "dev": _one("dev.tsv", 872), "test": _one("test.tsv", 1821)},

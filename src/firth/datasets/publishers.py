@@ -34,6 +34,7 @@ PUBLISHERS: dict[str, str] = {
     "sick-relatedness": _SICK,
     "snli-devtest": "SNLI (Bowman et al. 2015), nlp.stanford.edu/projects/snli",
     "squad2-dev-half": "SQuAD 2.0 (Rajpurkar et al. 2018), rajpurkar.github.io/SQuAD-explorer",
+    "sst-phrases": "the Stanford Sentiment Treebank (Socher et al. 2013), nlp.stanford.edu/sentiment",
     "sst-trees": "the Stanford Sentiment Treebank (Socher et al. 2013), nlp.stanford.edu/sentiment",
     "sst2": "the Stanford Sentiment Treebank (Socher et al. 2013), nlp.stanford.edu/sentiment",
     "sts-b": "the STS benchmark (Cer et al. 2017), ixa2.si.ehu.eus/stswiki",

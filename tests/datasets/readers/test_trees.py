@@ -171,3 +171,33 @@ def test_only_errors_meant_for_users(tmp_path_factory, content, labels):
 def test_no_tree_is_an_error_of_the_text(text):
     with pytest.raises(FirthError, match=r"^brackets:1: "):
         trees.from_text(text)
+
+
+PHRASES = "(3 (2 It) (4 (3 works) (2 .)))\n(2 (2 It) (0 fails))\n"
+
+
+def test_every_phrase_is_a_tree_of_its_own_and_read_once(read):
+    found = read(PHRASES, Trees(unit="phrase"))
+    assert [(tree.label, trees.leaves(tree), tree.line) for tree in found] == [
+        ("3", ["It", "works", "."], 1),
+        ("2", ["It"], 1),
+        ("4", ["works", "."], 1),
+        ("3", ["works"], 1),
+        ("2", ["."], 1),
+        ("2", ["It", "fails"], 2),
+        ("0", ["fails"], 2),
+    ]
+
+
+def test_classes_rename_roots_and_leave_others_out(read):
+    form = Trees(classes=("0:negative", "3:positive"))
+    (tree,) = read(PHRASES, form)
+    assert (tree.label, tree.children) == ("positive", read(PHRASES)[0].children)
+    found = read(PHRASES, Trees(unit="phrase", classes=form.classes))
+    assert [tree.label for tree in found] == ["positive", "positive", "negative"]
+
+
+@pytest.mark.parametrize("wrong", ["3", "3:", ":positive"])
+def test_a_class_without_label_or_name_is_an_error(read, wrong):
+    with pytest.raises(FirthError, match="no label and class"):
+        read(PHRASES, Trees(classes=("0:negative", wrong)))

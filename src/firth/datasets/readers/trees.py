@@ -27,13 +27,28 @@ class Trees:
 
     labels: Literal["yes", "no"] = "yes"
     spacing: Literal["tight", "outer", "wide"] = "tight"  # written ((S …)), ( (S …)) or ( ( a b ) c )
+    unit: Literal["tree", "phrase"] = "tree"  # phrase: every constituent is a tree of its own, read once
+    classes: tuple[str, ...] = ()  # label:class, …; the trees whose root has another label are left out
     extensions: ClassVar[tuple[str, ...]] = ("mrg", "ptb", "psd", "trees")
     record_type: ClassVar[type] = Tree
 
     def read(self, path: str | Path, report: fault_report.Report | None = None) -> Iterator[Tree]:
         """The trees; inner nodes have no line."""
-        reader = _Reader(self.labels == "yes", path)
-        return fault_report.parse_all(reader.parse, reader.texts(report), report)
+        reader, names = _Reader(self.labels == "yes", path), self._class_names()
+        trees = fault_report.parse_all(reader.parse, reader.texts(report), report)
+        read = _distinct_phrases(trees) if self.unit == "phrase" else trees
+        if not names:
+            return read
+        return (tree._replace(label=names[tree.label]) for tree in read if tree.label in names)
+
+    def _class_names(self) -> dict[str, str]:
+        """Labels of roots -> classes."""
+        parts = [text.partition(":") for text in self.classes]
+        for label, _, name in parts:
+            if not label or not name:
+                what = f"classes={','.join(self.classes)}: no label and class in {label or name!r}"
+                raise FirthError(what, do="write them as classes=0:negative,1:negative,3:positive")
+        return {label: name for label, _, name in parts}
 
     def rows(self, records: Iterable[Tree]) -> Iterator[str]:
         """One line per tree."""
@@ -126,6 +141,17 @@ class _Node:
     def __init__(self) -> None:
         self.label: str | None = None
         self.children: list[Tree] = []
+
+
+def _distinct_phrases(trees: Iterable[Tree]) -> Iterator[Tree]:
+    """Every constituent, with the line of its tree; the same words with the same label only once."""
+    seen: set[tuple[str, ...]] = set()
+    for tree in trees:
+        for node in nodes(tree):
+            key = (node.label, *leaves(node))
+            if key not in seen:
+                seen.add(key)
+                yield node._replace(line=tree.line)
 
 
 def from_text(text: str) -> Tree:
