@@ -73,3 +73,27 @@ def _loaded(path):
     for node in ast.parse(path.read_text()).body:
         if isinstance(node, ast.ClassDef) and "what `firth.load` returns" in (ast.get_docstring(node) or ""):
             yield node.name
+
+
+def test_every_dotted_name_on_a_page_exists():
+    pages = [*ROOT.glob("*.md"), *(ROOT / "docs").glob("*.md")]
+    named = {name for page in pages for name in re.findall(r"`(firth(?:\.[A-Za-z_]\w*)+)[(`]", page.read_text())}
+    assert len(named) > 10
+    for name in sorted(named):
+        assert exists(name), name
+
+
+def exists(name):
+    """Whether this is a module, or a member of one, or a member of a class."""
+    parts = name.split(".")
+    for count in range(len(parts), 0, -1):
+        try:
+            found = importlib.import_module(".".join(parts[:count]))
+        except ModuleNotFoundError:
+            continue
+        for part in parts[count:]:
+            if not hasattr(found, part):
+                return False
+            found = getattr(found, part)
+        return True
+    return False
