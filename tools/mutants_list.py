@@ -147,7 +147,7 @@ GENERATION = [
 ]
 DATASETS = [
     ("collators/contiguous.py", "self.split.ids[positions - 1]", "self.split.ids[positions]", "datasets/collators"),
-    ("collators/contiguous.py", "reset_state=at.index == 0", "reset_state=False", "datasets/collators"),
+    ("collators/contiguous.py", "at, reset_state=reset)", "at, reset_state=False)", "datasets/collators"),
     ("collators/contiguous.py", "positions >= done[rows", "positions > done[rows", "datasets/collators"),
     ("collators/packing.py", "= ids[first:last], document_id", "= ids[first:last], 1", "datasets/collators"),
     ("collators/packing.py", "+ size <= self.config.length", "+ size <= self.config.length + 1", "datasets/collators"),
