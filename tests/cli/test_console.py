@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import io
 import re
+import sys
 
 import pytest
 
-from firth.cli.console import print_table
+from firth.cli.console import print_table, print_with_details
 
 RUNS = [
     {"run": f"runs/{name}", "preset": f"{name}:tiny", "parameters": "268,496", "test bits per byte": "2.524"}
@@ -56,3 +57,16 @@ def test_long_values_are_wrapped_where_the_terminal_is_very_narrow(monkeypatch):
 
 def test_a_file_has_a_row_for_each(monkeypatch):
     assert len(printed(RUNS, 40, monkeypatch, io.StringIO)) == 4
+
+
+def test_details_come_below_a_line_that_is_too_long(monkeypatch):
+    lines = [("world-language  built in", "train, valid, test"), ("x  built in", "train")]
+    monkeypatch.setenv("COLUMNS", "30")
+    for kind, expected in (
+        (Terminal, "world-language  built in\n    train, valid, test\nx  built in  train\n"),
+        (io.StringIO, "world-language  built in  train, valid, test\nx  built in  train\n"),
+    ):
+        out = kind()
+        monkeypatch.setattr(sys, "stdout", out)
+        print_with_details(lines)
+        assert out.getvalue() == expected

@@ -134,7 +134,7 @@ def test_the_most_frequent_tag():
 
 def test_a_hidden_markov_model_of_bigrams_is_a_chain():
     """p(words, tags) of the definition: transitions, and emissions but for a factor of the words."""
-    method = HiddenMarkovModel(order=1, suffix_pseudo_count=0.0)
+    method = HiddenMarkovModel(order=1, pseudo_count=0.0)
     tagger = MODELS[HiddenMarkovModel].fit(SENTENCES, ARRAYS, 4, method)
     words = ["the", "old", "man", "sleeps"]
     (scores,) = tagger.emissions([words])

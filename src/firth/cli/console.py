@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import json
 import math
+import shutil
 import sys
+import textwrap
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any, TextIO
 
@@ -68,6 +70,17 @@ def _least_width(lines: Sequence[Sequence[str]]) -> int:
     """The columns that a table needs: short cells are not wrapped, long ones keep some width."""
     widths = [max(map(len, column)) for column in zip(*lines, strict=True)]
     return sum(width if width <= _MAX_UNWRAPPED else _LEAST_WRAPPED for width in widths) + 2 * (len(widths) - 1)
+
+
+def print_with_details(lines: Iterable[tuple[str, str]]) -> None:
+    """Print lines with their details: beside them, or below them where the terminal is too narrow."""
+    width = shutil.get_terminal_size().columns if sys.stdout.isatty() else _FILE_WIDTH
+    for line, details in lines:
+        if len(line) + 2 + len(details) <= width or not sys.stdout.isatty():
+            print(f"{line}  {details}")
+        else:
+            print(line.rstrip())
+            print(textwrap.fill(details, width, initial_indent="    ", subsequent_indent="    "))
 
 
 def print_scores(rows: Iterable[tuple[str, float]], notes: Iterable[str] = ()) -> None:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from firth.cli import data_arguments
-from firth.cli.console import print_json
+from firth.cli.console import print_json, print_with_details
 from firth.cli.options import DATA, JSON, choice
 from firth.datasets.readers import FORMATS
 from firth.datasets.readers.tag_schemes import ALIASES, SCHEMES
@@ -52,11 +52,13 @@ def list_datasets(context: typer.Context, data: DATA = None, as_json: JSON = Fal
     root, own = sets.data_folder(data), sets.user_folder()
     kinds = {"": "built in", str(own): "user"}
     widths = {key: max(len(row[key]) for row in rows) for key in ("name", "task", "format")}
+    lines = []
     for row in rows:
         where = "missing" if not row["present"] else kinds.get(row["where"], "data")
         left = "  ".join(f"{row[key]:<{width}}" for key, width in widths.items())
-        right = f"{where:<8}  {_format_splits(row['splits'])}" if "broken" not in row else f"broken    {row['broken']}"
-        print(f"{left}  {right}")
+        where, rest = ("broken", row["broken"]) if "broken" in row else (where, _format_splits(row["splits"]))
+        lines.append((f"{left}  {where:<8}", rest))
+    print_with_details(lines)
     print(
         f"\ndata: {root or 'not set; give the folder of the public data sets with --data or FIRTH_DATA'}\nuser: {own}"
     )

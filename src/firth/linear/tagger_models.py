@@ -215,11 +215,11 @@ MODELS: Mapping[type, Any] = {
 
 def _lexicon(sentences: Sentences, tags: Sequence[np.ndarray], count: int, method: LexiconMethod) -> TagLexicon:
     numbers = [row.tolist() for row in tags]
-    return TagLexicon.fit(sentences, numbers, count, method.suffix_length, method.rare_count, method.suffix_pseudo_count)
+    return TagLexicon.fit(sentences, numbers, count, method.suffix_length, method.rare_count, method.pseudo_count)
 
 
 def _read_lexicon(arrays: Arrays, count: int, method: LexiconMethod) -> TagLexicon:
-    lexicon = TagLexicon.from_arrays(arrays, method.suffix_length, method.suffix_pseudo_count)
+    lexicon = TagLexicon.from_arrays(arrays, method.suffix_length, method.pseudo_count)
     if lexicon.tags != count:
         raise ValueError
     return lexicon

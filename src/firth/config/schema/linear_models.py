@@ -121,7 +121,7 @@ class TagLexicon:
     suffix_length: int = bounded(10, least=0, most=50)  # characters of the longest suffix
     rare_count: int = bounded(10, least=1)  # suffixes are those of words that occur at most so often
     # how often each word is thought to have been seen with the tags of its suffix; 0: a known word keeps to its tags
-    suffix_pseudo_count: float = bounded(0.1, least=0.0)
+    pseudo_count: float = bounded(0.1, least=0.0)
 
 
 @dataclass(frozen=True)
