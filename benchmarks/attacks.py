@@ -14,7 +14,7 @@ ATTACKS = {  # what is attacked -> the tests that do it
     "received run and ladder folders: links, devices, damage": "tests/runs/test_attack.py",
     "names and handles of files in a folder": "tests/runs/test_gate.py",
     "checkpoints elsewhere, read-only folders, scores of several processes": "tests/runs/test_run_files.py",
-    "weights that are NaN or infinite": "tests/runs/test_finite_weights.py",
+    "weights: flipped bits, NaN, arrays that do not fit": "tests/runs/test_weight_files.py",
     "damaged token caches": "tests/datasets/test_token_cache.py",
     "leakage between splits, repeated texts, random labels": "tests/datasets/test_leakage.py",
     "bits per byte of text that a tokenizer loses": "tests/metrics/test_edit_code.py",
