@@ -23,6 +23,7 @@ ATTACKS = {  # what is attacked -> the tests that do it
     "damaged and hostile files of every reader": "tests/datasets/test_findings.py",
     "broken files of every format of labelled data": "tests/datasets/readers/test_fuzz.py",
     "damaged tokenizers and endless patterns": "tests/tokenizers/test_damaged_tokenizers.py",
+    "lexicons: XML that does harm, archives, damage": "tests/lexicon/test_lexicon_files.py",
     "wrong input of every command": "tests/cli/test_bad_input.py",
     "answers that depend on seed, batch, order or company": "tests/laws/test_families.py",
 }
