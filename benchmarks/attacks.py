@@ -14,7 +14,7 @@ ATTACKS = {  # what is attacked -> the tests that do it
     "received run and ladder folders: links, devices, damage": "tests/runs/test_attack.py",
     "names and handles of files in a folder": "tests/runs/test_gate.py",
     "checkpoints elsewhere, read-only folders, scores of several processes": "tests/runs/test_run_files.py",
-    "weights that are NaN or infinite": "tests/runs/test_finite_weights.py",
+    "weights: flipped bits, NaN, arrays that do not fit": "tests/runs/test_weight_files.py",
     "damaged token caches": "tests/datasets/test_token_cache.py",
     "leakage between splits, repeated texts, random labels": "tests/datasets/test_leakage.py",
     "bits per byte of text that a tokenizer loses": "tests/metrics/test_edit_code.py",
@@ -23,6 +23,7 @@ ATTACKS = {  # what is attacked -> the tests that do it
     "damaged and hostile files of every reader": "tests/datasets/test_findings.py",
     "broken files of every format of labelled data": "tests/datasets/readers/test_fuzz.py",
     "damaged tokenizers and endless patterns": "tests/tokenizers/test_damaged_tokenizers.py",
+    "lexicons: XML that does harm, archives, damage": "tests/lexicon/test_lexicon_files.py",
     "wrong input of every command": "tests/cli/test_bad_input.py",
     "answers that depend on seed, batch, order or company": "tests/laws/test_families.py",
 }

@@ -2,12 +2,18 @@
 
 from __future__ import annotations
 
+import io
+import json
 import shutil
 from collections.abc import Callable, Iterable
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+from safetensors.numpy import load, save
+
 from benchmarks.fuzz_search import Target
+from firth.runs.weights import CHECKSUM, METADATA_KEY, read_header
 
 TEXT = [f"the {color} boat number {n} left the harbour at noon" for n in range(40) for color in ("red", "blue", "old")]
 SMALL = {"tokenizer.vocabulary_size": 300, "batching.length": 16, "batching.batch_size": 4}
@@ -17,6 +23,16 @@ RUNS: dict[str, dict[str, Any]] = {
     "lstm-lm:tiny": {**SMALL, "backbone.width": 8, "backbone.depth": 1, "inputs.text.width": 8},
     "gpt-2:tiny": {**SMALL, "backbone.width": 8, "backbone.depth": 1, "backbone.heads": 2},
     "skipgram:tiny": {},
+}
+ARRAYS = {  # preset -> its text, and what is asked
+    "naive-bayes": ("labels", "a boat"),
+    "fasttext-classifier:tiny": ("labels", "a boat"),
+    "hmm-tagger": ("tags", "the boat1 left"),
+    "crf-tagger": ("tags", "the boat1 left"),
+    "hmm-aligner": ("pairs", "a1 b1 ||| c1 d1"),
+    "ibm-2": ("pairs", "a1 b1 ||| c1 d1"),
+    "ngram-lm:tiny": ("text", "the red boat"),
+    "fasttext:tiny": ("text", "boat"),
 }
 
 
@@ -75,6 +91,36 @@ def loaded_runs(folder: Path) -> Target:
     return _target(_trained(folder), use)
 
 
+def array_weights(folder: Path) -> Target:
+    """The weights of the families without networks, used; without their checksums, which would hide everything else."""
+    import firth
+
+    texts = {
+        "labels": "".join(f"__label__{'ab'[n % 2]} {line}\n" for n, line in enumerate(TEXT)),
+        "tags": "".join(f"the DT\nboat{n % 9} NN\nleft{n % 3} VB\n\n" for n in range(60)),
+        "pairs": "".join(f"a{n % 7} b{n % 5}\tc{n % 7} d{n % 5}\n" for n in range(60)),
+    }
+    good, asked = folder / "runs", {}
+    for preset, (kind, question) in ARRAYS.items():
+        text = folder / f"{kind}.{'conll' if kind == 'tags' else 'txt'}"
+        text.write_text(texts.get(kind, "\n\n".join(TEXT)))
+        firth.train(preset, text=str(text), out=good / preset.partition(":")[0])
+        asked[good / preset.partition(":")[0]] = question
+    for path in good.glob("*/model.safetensors"):
+        data = path.read_bytes()
+        header = read_header(io.BytesIO(data))
+        metadata = json.loads(header.metadata[METADATA_KEY])
+        metadata.pop(CHECKSUM)
+        path.write_bytes(save(load(data), {METADATA_KEY: json.dumps(metadata)}))
+
+    def use(run: Path) -> None:
+        model = firth.load(run)
+        model.format_answer(model.answer(asked[run], {}))
+
+    target = _target(good, use)
+    return replace(target, seeds={n: data for n, data in target.seeds.items() if n.endswith("/model.safetensors")})
+
+
 def shown_runs(folder: Path) -> Target:
     """Run folders, summarised and compared, which needs no network."""
     import firth
@@ -128,6 +174,7 @@ def ladders(folder: Path) -> Target:
 
 TARGETS: dict[str, Callable[[Path], Target]] = {
     "runs": loaded_runs,
+    "arrays": array_weights,
     "summaries": shown_runs,
     "huggingface": huggingface,
     "ladders": ladders,

@@ -25,6 +25,8 @@ from firth.pipelines.embed import SentenceEncoder
 from firth.pipelines.fill_mask import MaskedLMModel
 from firth.pipelines.label_predictions import BaseClassifier
 from firth.pipelines.language_model import LanguageModel
+from firth.pipelines.linear_predictions import LinearRegressor
+from firth.pipelines.regression import TextRegressor
 from firth.pipelines.seq2seq import Seq2SeqModel
 from firth.pipelines.tag import BaseTagger
 from firth.presets import preset
@@ -40,6 +42,8 @@ COMPANY = [f"number {n} and {n + 1} , " * (n % 4 + 1) for n in range(9)]
 PLACES = ("a boat", "the old harbour of the town", "noon")
 ANSWERS = {  # of texts to a pipeline, an array or a number of lists each; the first that fits
     ImageClassifier: lambda model, texts: model.predict_proba([_picture(text) for text in texts]),
+    TextRegressor: lambda model, texts: model.predict([_parts(model, text) for text in texts]),
+    LinearRegressor: lambda model, texts: model.predict([_parts(model, text) for text in texts]),
     BaseClassifier: lambda model, texts: model.predict_proba([_parts(model, text) for text in texts]),
     SentenceEncoder: lambda model, texts: model.embed(texts),
     MaskedLMModel: lambda model, texts: model.embed(texts),

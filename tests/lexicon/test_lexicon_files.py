@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import gzip
 import os
+import zipfile
+from pathlib import Path
 
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from miniature_wordnet import lmf_text, write_database, write_lmf
 
+from firth.datasets import compression
 from firth.errors import FirthError
 from firth.lexicon import open_lexicon
 from firth.lexicon.lmf import MAX_DEPTH, MAX_SILENT, MAX_TEXT, read_lmf
@@ -214,3 +217,43 @@ def test_what_is_no_archive_or_file(tmp_path):
     (tmp_path / "bad.zip").write_bytes(b"PK\5\6" + bytes(18))
     with pytest.raises(FirthError, match="no database files of WordNet"):
         open_lexicon(tmp_path / "bad.zip")
+
+
+def test_a_pipe_is_not_waited_for(tmp_path):
+    os.mkfifo(tmp_path / "lexicon.zip")
+    with pytest.raises(FirthError, match="a device or a pipe"):
+        open_lexicon(tmp_path / "lexicon.zip")
+
+
+def make_archive(path, files, method=zipfile.ZIP_DEFLATED):
+    with zipfile.ZipFile(path, "w", method) as archive:
+        for name, content in files.items():
+            archive.writestr(name, content)
+    return path
+
+
+def test_an_archive_writes_nothing_outside_its_folder(folder, tmp_path):
+    files = {f"../../../{path.name}": path.read_bytes() for path in folder.iterdir() if path.is_file()}
+    place = Path(open_lexicon(make_archive(tmp_path / "a.zip", {**files, "../../evil": b"x"})).reader.place)
+    assert {path.name for path in place.iterdir()} <= {path.name for path in folder.iterdir()}
+    assert sorted(path.name for path in tmp_path.iterdir() if path.is_file()) == ["a.zip"]
+
+
+def test_an_archive_that_is_a_bomb_is_refused(folder, tmp_path, monkeypatch):
+    monkeypatch.setattr(compression, "FREE", 1 << 20)
+    with pytest.raises(FirthError, match="as no text does"):
+        open_lexicon(make_archive(tmp_path / "a.zip", {"data.noun": b" " * (1 << 22), "index.noun": b""}))
+
+
+@pytest.mark.parametrize("place", range(0, 400, 7))
+def test_a_damaged_archive_is_one_line(folder, tmp_path, place):
+    """A byte that differs, in the compressed data or in what the archive says of it."""
+    files = {path.name: path.read_bytes() for path in folder.iterdir() if path.is_file()}
+    content = bytearray(make_archive(tmp_path / "a.zip", files).read_bytes())
+    for at in (place, -1 - place):
+        content[at % len(content)] ^= 0xFF
+    (tmp_path / "a.zip").write_bytes(content)
+    try:
+        open_lexicon(tmp_path / "a.zip").synsets("dog")
+    except FirthError as error:
+        assert "\n" not in str(error)

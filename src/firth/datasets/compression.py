@@ -6,6 +6,8 @@ import gzip
 import io
 import lzma
 import os
+import struct
+import zipfile
 import zlib
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
@@ -22,6 +24,10 @@ _BUFFER = 1 << 16
 MODULES = ("compression.zstd", "backports.zstd")  # the first from Python 3.14 on
 FREE = 1 << 28  # bytes that any file may expand to
 MAX_RATIO = 100  # of the decompressed size to the compressed one, beyond those; text has 3 to 20
+ARCHIVE_FAULTS = (  # what zipfile raises for damaged archives
+    zipfile.BadZipFile, zlib.error, lzma.LZMAError, EOFError, NotImplementedError, RuntimeError, ValueError,
+    OverflowError, struct.error,
+)  # fmt: skip
 
 
 @contextmanager

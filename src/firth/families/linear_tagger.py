@@ -6,6 +6,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+from pathlib import Path
 from time import perf_counter
 from typing import Any
 
@@ -27,7 +28,7 @@ from firth.metrics.score import Score
 from firth.pipelines.linear_tagging import LinearTagger, layer_chain, predict_layer, read_sentences
 from firth.report.run_page import write_report
 from firth.runs.run_folder import Log, Record, Run, TrainRequest
-from firth.runs.weights import require_finite
+from firth.runs.weights import not_finite, require_finite
 
 KIND = "a tagger"
 DETERMINISTIC = "deterministic: the same sentences give the same bytes, with any number of threads"
@@ -227,7 +228,7 @@ def load(run: Run) -> LinearTagger:
     shared.require_trained(run, "weights")
     about, arrays = array_bundle.read(run.weights, KIND)
     shared.require_matching_config(run, about, "weights")
-    require_finite({name: array for name, array in arrays.items() if "transitions" not in name}, run.weights)
+    _require_numbers(arrays, run.weights)
     method, models = run.record.config.method, {}
     try:
         for number, (layer, names) in enumerate(run.record.data["labels"].items()):
@@ -237,3 +238,14 @@ def load(run: Run) -> LinearTagger:
         do = "restore it, or train again"
         raise FirthError("damaged: its arrays do not fit", where=run.weights, do=do) from None
     return LinearTagger(run, models)
+
+
+def _require_numbers(arrays: Mapping[str, np.ndarray], path: Path) -> None:
+    """Refuse NaN and infinity; the logarithm of 0 is allowed where tags follow each other."""
+    transitions = {name: array for name, array in arrays.items() if name.endswith(".transitions")}
+    require_finite({name: array for name, array in arrays.items() if name not in transitions}, path)
+    for name, array in transitions.items():
+        if (
+            array.dtype.kind == "f" and not array.max(initial=-np.inf) < np.inf
+        ):  # the maximum of numbers with NaN is NaN
+            raise not_finite(name, path)

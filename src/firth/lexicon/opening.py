@@ -10,7 +10,9 @@ import sys
 import zipfile
 from collections.abc import Callable, Iterator
 from pathlib import Path
+from typing import BinaryIO
 
+from firth.datasets import compression, numbered_lines
 from firth.datasets.sets import data_folder
 from firth.datasets.token_cache import usable_cache
 from firth.errors import FirthError, unknown
@@ -70,6 +72,7 @@ def _open(name: str, say: Callable[[str], None]) -> Lexicon:
 def _open_path(path: Path, say: Callable[[str], None]) -> Lexicon:
     if path.is_dir():
         return Lexicon(Princeton(_folder_inside(path) or path))
+    numbered_lines.single_file(path)
     return Lexicon(Princeton(_unpack(path)) if zipfile.is_zipfile(path) else open_lmf(path, say))
 
 
@@ -131,7 +134,14 @@ def _extract(path: Path, folder: Path) -> None:
             for name in sorted(wanted & members.keys()):
                 if members[name].file_size > MAX_FILE:
                     raise FirthError(f"{name} is larger than {MAX_FILE >> 20} MB", where=path, do="unpack it by hand")
-                with archive.open(members[name]) as source, (folder / name).open("wb") as target:
+                with _open_member(archive, members[name]) as source, (folder / name).open("wb") as target:
                     shutil.copyfileobj(source, target)
-    except (zipfile.BadZipFile, OSError, EOFError, RuntimeError, NotImplementedError) as error:
+    except FirthError as error:
+        raise FirthError(error.what, where=error.where or path, do=error.do) from None
+    except (*compression.ARCHIVE_FAULTS, OSError) as error:
         raise FirthError(f"cannot unpack it ({error})", where=path, do="get it again, or unpack it by hand") from None
+
+
+def _open_member(archive: zipfile.ZipFile, member: zipfile.ZipInfo) -> BinaryIO:
+    """A file of an archive; it ends with an error if it expands as no text does."""
+    return compression.bounded(archive.open(member), archive.fp)

@@ -49,7 +49,8 @@ class Princeton:
                 self._index[pos], self._data[pos] = SortedLines(index, b" "), SortedLines(data, b" ")
         if not self._data:
             raise FirthError("no database files of WordNet", where=folder, do="give the folder with data.noun")
-        self._folder, self.name, self.place = folder, name or self._version, str(folder)
+        self._folder, self.place = folder, str(folder)
+        self.name = name or self._version
         self.synset: Callable[[str], Synset] = lru_cache(CACHED)(self._read)
 
     @cached_property

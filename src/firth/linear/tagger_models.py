@@ -160,9 +160,10 @@ class HMMTagger(ChainTagger):
     @classmethod
     def from_arrays(cls, arrays: Arrays, count: int, method: HiddenMarkovModel) -> HMMTagger:
         """The inverse of `arrays`. ValueError or KeyError if they do not fit."""
-        if arrays["transitions"].shape != (count + 1,) * (method.order + 1):
+        transitions = arrays["transitions"]
+        if transitions.shape != (count + 1,) * (method.order + 1) or transitions.dtype.kind != "f":
             raise ValueError
-        return cls(_read_lexicon(arrays, count, method), arrays["transitions"])
+        return cls(_read_lexicon(arrays, count, method), transitions)
 
 
 @dataclass(frozen=True, eq=False)
@@ -200,7 +201,10 @@ class FeatureTagger(ChainTagger):
         features = TagFeatures.from_arrays(arrays, method.window, method.affixes, len(method.given))
         parts = (arrays[f"weights.{part}"] for part in ("data", "indices", "indptr"))
         weights = array_bundle.sparse_rows(*parts, (features.size, count))
-        chain = LinearChain.of(arrays["transitions"], arrays["start"], arrays["end"])
+        scores = [arrays[name] for name in ("transitions", "start", "end")]
+        if any(each.dtype.kind != "f" for each in scores):
+            raise ValueError
+        chain = LinearChain.of(*scores)
         if chain.transitions.shape != (count, count) or chain.start.shape != (count,) or chain.end.shape != (count,):
             raise ValueError
         return cls(features, weights, chain)

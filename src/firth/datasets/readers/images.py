@@ -9,7 +9,6 @@ import io
 import re
 import struct
 import zipfile
-import zlib
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass, field
@@ -107,8 +106,7 @@ def _open_archive(path: Path) -> ExitStack:
 
 
 def _explain(error: BaseException, path: Path) -> None:
-    wrong = (zipfile.BadZipFile, zlib.error, NotImplementedError, RuntimeError, ValueError, OverflowError, struct.error)
-    if isinstance(error, wrong) and not isinstance(error, FirthError):
+    if isinstance(error, compression.ARCHIVE_FAULTS) and not isinstance(error, FirthError):
         raise FirthError(f"not a whole npz file ({error})", where=path, do="make it again with numpy.savez") from error
 
 
