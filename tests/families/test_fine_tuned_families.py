@@ -100,6 +100,8 @@ def pretrained(folder):
             settings = {**FAMILIES[name], **FEW, **{k: v for k, v in SMALLER.items() if core.has(config, k)}}
             if core.has(config, "tokenizer.sentinels") and config.tokenizer.sentinels:
                 settings |= {"tokenizer.sentinels": 10}
+            if config.batching.length_curriculum:
+                settings |= {"batching.length_curriculum": 16}
             trained[name] = folder / name.replace(":", "-")
             firth.train(name, text=TEXT, out=trained[name], budget="2 steps", settings=settings)
         return trained[name]
