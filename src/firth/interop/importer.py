@@ -36,6 +36,8 @@ _LEGACY_SUFFIXES = {".gamma": ".weight", ".beta": ".bias"}  # of norms, in check
 _MAX_NAMES = 4  # tensors that a message names
 _MAX_PADDING = 256  # rows by which embedding matrices are often padded
 _TOKENIZER_CONFIG = "tokenizer_config.json"
+# batches of whole texts, with special tokens around them
+_OF_TEXTS = (schema.SentencePairs, schema.TwoTowers, schema.QuestionContext, schema.ChoiceRows)
 _SENTINELS = 100  # that T5's tokenizer adds to its SentencePiece model
 
 
@@ -270,7 +272,7 @@ def _load_tokenizer(path: Path, config: schema.Neural, rows: int) -> tuple[Token
 def _with_layout(config: schema.Neural, tokenizer: Tokenizer, path: Path) -> schema.Neural:
     """Whole texts get the special tokens that the tokenizer adds, and at most its maximum length."""
     batching = config.batching
-    if not isinstance(batching, (schema.SentencePairs, schema.TwoTowers)):
+    if not isinstance(batching, _OF_TEXTS):
         return config
     limit = hf_folder.read_optional(path, _TOKENIZER_CONFIG)
     limit = limit.get("model_max_length", batching.length) if limit else batching.length  # 1e30: none
