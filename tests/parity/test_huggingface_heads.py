@@ -131,10 +131,13 @@ def test_a_sequence_classifier_answers_as_in_transformers(family, problem, tmp_p
 
 READ = {
     "Bert": ("ForMaskedLM", "ForPreTraining", "ForNextSentencePrediction", "ForSequenceClassification",
-             "ForQuestionAnswering", "ForMultipleChoice", "Model"),
-    "Roberta": ("ForMaskedLM", "ForSequenceClassification", "ForQuestionAnswering", "ForMultipleChoice", "Model"),
-    "DistilBert": ("ForMaskedLM", "ForSequenceClassification", "ForQuestionAnswering", "Model"),
-    "Electra": ("ForMaskedLM", "ForPreTraining", "ForSequenceClassification", "ForQuestionAnswering", "Model"),
+             "ForQuestionAnswering", "ForTokenClassification", "ForMultipleChoice", "Model"),
+    "Roberta": ("ForMaskedLM", "ForSequenceClassification", "ForQuestionAnswering", "ForTokenClassification",
+                "ForMultipleChoice", "Model"),
+    "DistilBert": ("ForMaskedLM", "ForSequenceClassification", "ForQuestionAnswering", "ForTokenClassification",
+                   "Model"),
+    "Electra": ("ForMaskedLM", "ForPreTraining", "ForSequenceClassification", "ForQuestionAnswering",
+                "ForTokenClassification", "Model"),
     "Longformer": ("ForMaskedLM", "Model"),
     "OpenAIGPT": ("LMHeadModel", "ForSequenceClassification", "Model"),
     "GPT2": ("LMHeadModel", "ForSequenceClassification", "Model"),
@@ -186,12 +189,29 @@ def test_answers_have_the_logits_of_transformers(family, tmp_path):
     assert results.no_answer == pytest.approx(np.exp(none.item() - total), abs=1e-4)
 
 
+@pytest.mark.parametrize("family", ["Bert", "Roberta", "DistilBert", "Electra"])
+@pytest.mark.parametrize("scheme", ["iob2", ""])
+def test_tags_have_the_probabilities_of_transformers(family, scheme, tmp_path):
+    names = ("O", "B-PER", "I-PER") if scheme else ("NOUN", "VERB", "X")
+    labels = {"id2label": dict(enumerate(names)), "label2id": {name: n for n, name in enumerate(names)}}
+    model, tokenize = save(tmp_path / "hf", family, "ForTokenClassification", **labels)
+    mine = api.import_model(tmp_path / "hf", out=tmp_path / "run")
+    expected = torch.from_numpy(theirs(model, tokenize, TEXTS)).softmax(-1).numpy()
+    for text, row in zip(TEXTS, expected, strict=True):
+        count = len(text.split())
+        np.testing.assert_allclose(mine.predict_proba(text.split()), row[1 : 1 + count], **CLOSE)
+    assert dict(mine.schemes) == ({"entity": "iob2"} if scheme else {}) and mine.labels[mine.layer] == names
+    told = api.export_model(tmp_path / "run", to="huggingface", out=tmp_path / "out", verify=True)
+    assert f"transformers {transformers.__version__} gives the same logits" in told
+
+
 @pytest.mark.parametrize("family", ["Bert", "Roberta"])
 def test_choices_have_the_probabilities_of_transformers(family, tmp_path):
     model, tokenize = save(tmp_path / "hf", family, "ForMultipleChoice")
     mine = api.import_model(tmp_path / "hf", out=tmp_path / "run")
     choices = ["w10", "w21 w22", "w30"]
-    inputs = {name: tensor[None] for name, tensor in tokenize([("w7 w8", f"w9 {choice}") for choice in choices]).items()}
+    rows = tokenize([("w7 w8", f"w9 {choice}") for choice in choices])
+    inputs = {name: tensor[None] for name, tensor in rows.items()}
     with torch.no_grad():
         expected = model(**inputs).logits[0].softmax(-1).numpy()
     (probabilities,) = mine.choice_probabilities([Choices("w7 w8", "w9", tuple(choices))])

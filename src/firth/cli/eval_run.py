@@ -11,8 +11,8 @@ from typing import Annotated, Any
 import typer
 
 from firth import api
-from firth.cli.conversation import run_chat
 from firth.cli.console import print_json, read_inputs, require_writable, split_commas
+from firth.cli.conversation import run_chat
 from firth.cli.options import JSON, RUN, THREADS, VERBOSE, choice
 from firth.config import core
 from firth.errors import FirthError, printable

@@ -24,6 +24,7 @@ from firth.models.build import System, build
 from firth.models.heads.choice import ChoiceHead
 from firth.models.heads.sequence_classification import ClassificationHead
 from firth.models.heads.span import SpanHead
+from firth.models.heads.tagging import TaggingHead
 from firth.tokenizers.tokenizer import Tokenizer
 from firth.types import TEXT, Batch, Pixels, Sizes, Tokens
 
@@ -67,6 +68,9 @@ def _outputs(system: System, config: schema.Neural, batch: Batch) -> Tensor:
         return system.head(encoded).flatten()
     if isinstance(system.head, ChoiceHead):
         return system.head(encoded._replace(sequences=_one_question(batch))).flatten()
+    if isinstance(system.head, TaggingHead):
+        (tags,) = system.head.emissions(encoded)[0].values()
+        return tags[encoded.mask].flatten()
     if isinstance(system.head, SpanHead):
         return system.head(encoded)[:, encoded.mask].flatten()
     states, next_sentence = encoded.states[encoded.mask], config.objective.next_sentence
@@ -207,6 +211,8 @@ def _select(result: Any, config: schema.Neural, batch: Batch) -> Tensor:
     """Their outputs, in the order of ours."""
     if isinstance(config.head, schema.ClassificationHead | schema.ChoiceHead):
         return result.logits.flatten()
+    if isinstance(config.head, schema.TaggingHead):
+        return result.logits[batch.tokens("text").mask].flatten()
     if isinstance(config.head, schema.SpanHead):
         mask = batch.tokens("text").mask
         return torch.cat([result.start_logits[mask], result.end_logits[mask]])

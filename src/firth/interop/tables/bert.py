@@ -172,7 +172,7 @@ def _conversions(config: schema.Neural) -> list[Conversion | ZeroFilled]:
     if isinstance(config.head, schema.ClassificationHead):
         return [*conversions, *classifier("bert.pooler.dense", "classifier")]
     if task_heads.task_class(config.head):
-        return [*conversions, *task_heads.task_conversions(config.head, "bert.pooler.dense")]
+        return [*conversions, *task_heads.task_conversions(config, "bert.pooler.dense")]
     conversions += lm_head(
         config.head, f"{_HEAD}transform.dense", f"{_HEAD}transform.LayerNorm", f"{_HEAD}bias", _OUTPUT
     )
@@ -201,6 +201,7 @@ BERT = ModelFamily(
         "BertForNextSentencePrediction",
         "BertForSequenceClassification",
         "BertForQuestionAnswering",
+        "BertForTokenClassification",
         "BertForMultipleChoice",
         "BertModel",
     ),

@@ -29,9 +29,7 @@ def _read_config(fields: Fields, names: Names) -> schema.Neural:
         ),
         norm=schema.LayerNorm(placement="post", embeddings=True, epsilon=_EPSILON),
     )
-    if "qa_outputs.weight" in names and (
-        task := task_heads.read_task(fields, names, schema.TokenInput(), stack, "cls-first")
-    ):
+    if task := task_heads.read_task(fields, names, schema.TokenInput(), stack, "cls-first"):
         return task
     if "pre_classifier.weight" in names:
         return sequence_classification(fields, schema.TokenInput(), stack, schema.ClassificationHead(activation="relu"))
@@ -45,8 +43,8 @@ def _write_config(config: schema.Neural) -> dict[str, Any]:
     stack = config.backbone
     if isinstance(config.head, schema.ClassificationHead):
         kind = "DistilBertForSequenceClassification"
-    elif isinstance(config.head, schema.SpanHead):
-        kind = "DistilBertForQuestionAnswering"
+    elif task := task_heads.task_class(config.head):
+        kind = f"DistilBert{task}"
     else:
         kind = "DistilBertForMaskedLM" if config.head.transform else "DistilBertModel"
     return {
@@ -78,8 +76,8 @@ def _conversions(config: schema.Neural) -> list[Conversion]:
         conversions += layer(f"{ours}.feedforward.post_norm", f"{theirs}.output_layer_norm")
     if isinstance(config.head, schema.ClassificationHead):
         return [*conversions, *bert.classifier("pre_classifier", "classifier")]
-    if isinstance(config.head, schema.SpanHead):
-        return [*conversions, *task_heads.task_conversions(config.head, "")]
+    if task_heads.task_class(config.head):
+        return [*conversions, *task_heads.task_conversions(config)]
     return conversions + bert.lm_head(
         config.head, "vocab_transform", "vocab_layer_norm", "vocab_projector.bias", _OUTPUT
     )
@@ -88,7 +86,7 @@ def _conversions(config: schema.Neural) -> list[Conversion]:
 def _is_default(config: schema.Neural) -> bool:
     if isinstance(config.head, schema.ClassificationHead):
         return config.head.activation == "relu" and config.backbone.mask == "bidirectional"
-    if isinstance(config.head, schema.SpanHead | schema.ChoiceHead):
+    if task_heads.task_class(config.head):
         return False  # BERT represents the same models
     return config.inputs["text"].segments == 0
 
@@ -100,6 +98,7 @@ DISTILBERT = ModelFamily(
         "DistilBertForMaskedLM",
         "DistilBertForSequenceClassification",
         "DistilBertForQuestionAnswering",
+        "DistilBertForTokenClassification",
         "DistilBertModel",
     ),
     objectives=(schema.MaskedLM, schema.Distillation, schema.Supervised),

@@ -28,7 +28,7 @@ def _read_config(fields: Fields, names: Names) -> schema.Neural:
     inputs = schema.TokenInput(
         width=fields.positive_int("embedding_size", 128), segments=fields.positive_int("type_vocab_size", 2)
     )
-    if "qa_outputs.weight" in names and (task := task_heads.read_task(fields, names, inputs, stack, "cls-first")):
+    if task := task_heads.read_task(fields, names, inputs, stack, "cls-first"):
         return task
     if _CLASSIFIER in names:
         return sequence_classification(fields, inputs, stack, schema.ClassificationHead(activation="gelu"))
@@ -46,8 +46,8 @@ def _write_config(config: schema.Neural) -> dict[str, Any]:
     kind = "ElectraForPreTraining"
     if isinstance(config.head, schema.ClassificationHead):
         kind = "ElectraForSequenceClassification"
-    if isinstance(config.head, schema.SpanHead):
-        kind = "ElectraForQuestionAnswering"
+    if task := task_heads.task_class(config.head):
+        kind = f"Electra{task}"
     if isinstance(config.head, schema.LMHead):
         kind = "ElectraForMaskedLM" if config.head.transform else "ElectraModel"
     return {"architectures": [kind], **bert.sizes(config), "embedding_size": config.inputs["text"].width}
@@ -60,8 +60,8 @@ def _conversions(config: schema.Neural) -> list[Conversion | ZeroFilled]:
     conversions += bert.blocks(_PREFIX, config.backbone.depth)
     if isinstance(config.head, schema.ClassificationHead):
         return [*conversions, *bert.classifier("classifier.dense", "classifier.out_proj")]
-    if isinstance(config.head, schema.SpanHead):
-        return [*conversions, *task_heads.task_conversions(config.head, "")]
+    if task_heads.task_class(config.head):
+        return [*conversions, *task_heads.task_conversions(config)]
     if isinstance(config.head, schema.DiscriminatorHead):
         return [
             *conversions,
@@ -87,6 +87,7 @@ ELECTRA = ModelFamily(
         "ElectraForPreTraining",
         "ElectraForSequenceClassification",
         "ElectraForQuestionAnswering",
+        "ElectraForTokenClassification",
         "ElectraModel",
     ),
     objectives=(schema.MaskedLM, schema.ReplacedTokenDetection, schema.Supervised),

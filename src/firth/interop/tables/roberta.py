@@ -43,7 +43,7 @@ def _conversions(config: schema.Neural) -> list[Conversion | ZeroFilled]:
     if isinstance(config.head, schema.ClassificationHead):
         return [*conversions, *bert.classifier("classifier.dense", "classifier.out_proj")]
     if task_heads.task_class(config.head):
-        return [*conversions, *task_heads.task_conversions(config.head, "roberta.pooler.dense")]
+        return [*conversions, *task_heads.task_conversions(config, "roberta.pooler.dense")]
     return conversions + bert.lm_head(config.head, "lm_head.dense", "lm_head.layer_norm", "lm_head.bias", _OUTPUT)
 
 
@@ -54,6 +54,7 @@ ROBERTA = ModelFamily(
         "RobertaForMaskedLM",
         "RobertaForSequenceClassification",
         "RobertaForQuestionAnswering",
+        "RobertaForTokenClassification",
         "RobertaForMultipleChoice",
         "RobertaModel",
     ),
