@@ -10,6 +10,7 @@ import pytest
 
 import firth
 from firth.config import core
+from firth.errors import FirthError
 from firth.presets import preset
 
 WORDS = ["the", "dog", "sees", "a", "red", "house", "near", "old", "trees"]
@@ -121,3 +122,39 @@ def test_a_pretrained_family_learns_a_task(name, task, pretrained, folder):
     assert all(np.isfinite(row["loss"]) for row in model.history if "loss" in row)
     assert asked(model)
     assert model.evaluate() and repr(firth.load(out).config.backbone) == repr(model.config.backbone)
+
+
+# --- bad input ----------------------------------------------------------------------------------------------------
+
+
+def test_a_pair_with_an_empty_side_is_one_line(tmp_path):
+    rows = [{"left": "a dog", "right": "  " if n == 2 else "a cat", "label": "yn"[n % 2]} for n in range(12)]
+    path = tmp_path / "pairs.jsonl"
+    path.write_text("".join(json.dumps(row) + "\n" for row in rows))
+    with pytest.raises(FirthError, match=r"pairs.jsonl:3: a pair with an empty text; fill it in") as error:
+        firth.train("bert-classifier:tiny", text=str(path), out=tmp_path / "run", budget="1 steps")
+    assert "\n" not in str(error.value)
+
+
+@pytest.mark.parametrize("task", TASKS)
+def test_text_of_only_unknown_words_gets_an_answer(task, pretrained, folder):
+    """WordPiece knows none of these characters, so that every word is [UNK]."""
+    words = "žluťoučký kůň"
+    out = folder / f"unknown-{task}"
+    preset_name, file, _, _ = TASKS[task]
+    settings = {**FEW, **{k: v for k, v in SMALLER.items() if core.has(preset(preset_name), k)}}
+    settings = {name: value for name, value in settings.items() if "tokenizer" not in name}
+    more = {"init_from": str(pretrained("bert:tiny")), "budget": "1 steps", "settings": settings}
+    model = firth.train(preset_name, text=str(folder / file), out=out, **more)
+    asked = {
+        "classification": words, "pairs": f"{words}\t{words}", "tagging": words, "spans": f"{words}\t{words}",
+        "choices": f"{words}\t{words}\tone\ttwo\tthree",
+    }  # fmt: skip
+    assert model.format_answer(model.answer(asked[task], {})).strip()
+
+
+def test_more_choices_than_trained_with_are_chosen_among(pretrained, folder):
+    model = firth.load(folder / "unknown-choices")
+    assert model.run.record.data["choices"] == 2
+    chosen = model.choose("it is", [*WORDS], "the dog")
+    assert len(chosen) == len(WORDS) and sum(p for _, p in chosen) == pytest.approx(1.0, abs=1e-4)
