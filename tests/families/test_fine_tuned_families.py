@@ -9,9 +9,14 @@ import numpy as np
 import pytest
 
 import firth
+from firth import api
 from firth.config import core
+from firth.datasets.choice_dataset import encode_choices
+from firth.datasets.collators.sentence_pairs import build_input_sequence, sequences_of
+from firth.datasets.records import Choices
 from firth.errors import FirthError
 from firth.presets import preset
+from firth.runs.run_folder import Run
 
 WORDS = ["the", "dog", "sees", "a", "red", "house", "near", "old", "trees"]
 TEXT = [" ".join(WORDS[(n * k + k) % 9] for k in range(12)) for n in range(1, 60)]
@@ -122,6 +127,32 @@ def test_a_pretrained_family_learns_a_task(name, task, pretrained, folder):
     assert all(np.isfinite(row["loss"]) for row in model.history if "loss" in row)
     assert asked(model)
     assert model.evaluate() and repr(firth.load(out).config.backbone) == repr(model.config.backbone)
+
+
+def test_gpt_1_reads_start_delimiter_and_extract_tokens(pretrained, folder):
+    """Figure 1 of Radford et al. 2018: for classification, entailment, similarity (both orders) and choices."""
+    base = {"init-from": str(pretrained("gpt-1:tiny"))}
+    tokenizer = Run.open(pretrained("gpt-1:tiny")).tokenizers()["text"].with_special_tokens()
+    special = tokenizer.special
+    one, two, three = (tokenizer.encode(text) for text in ("the dog", "a house", "old trees"))
+
+    def sequences(task, settings, *texts):
+        batching = api.resolve_config(TASKS[task][0], settings, base).config.batching
+        made = [build_input_sequence(each, batching, special) for each in sequences_of(texts, batching)]
+        return [sequence.ids.tolist() for sequence in made]
+
+    start, delimiter, extract = [special.start], [special.sep], [special.cls]
+    assert sequences("classification", [], one) == [[*start, *one, *extract]]
+    assert sequences("pairs", [], one, two) == [[*start, *one, *delimiter, *two, *extract]]
+    both = ["batching.pair_encoding=both-orders", "head.combine=sum"]
+    assert sequences("pairs", both, one, two) == [
+        [*start, *left, *delimiter, *right, *extract] for left, right in ((one, two), (two, one))
+    ]
+    batching = api.resolve_config(TASKS["choices"][0], [], base).config.batching
+    question = Choices("the dog", "a house", ("old trees", "red"))
+    ((texts, _),) = encode_choices([question], tokenizer, batching)
+    whole = tokenizer.encode("the dog a house")
+    assert build_input_sequence(texts, batching, special).ids.tolist() == [*start, *whole, *delimiter, *three, *extract]
 
 
 # --- bad input ----------------------------------------------------------------------------------------------------
