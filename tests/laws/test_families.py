@@ -16,6 +16,7 @@ from firth.config import core
 from firth.datasets import builtin
 from firth.datasets.example_reader import small_world
 from firth.pipelines.align_words import WordAligner
+from firth.pipelines.chat_model import ChatModel
 from firth.pipelines.classify import ImageClassifier
 from firth.pipelines.embed import SentenceEncoder
 from firth.pipelines.fill_mask import MaskedLMModel
@@ -32,6 +33,7 @@ WITHOUT_CHANCE = {"ibm-1:small", "ibm-2:small", "fast-align:small", "hmm-aligner
 TEXTS = ["Anna is happy .", "the red boat that the wolf saw left at noon , and so did she", "x", "12 is 3 and a boat ."]
 COMPANY = [f"number {n} and {n + 1} , " * (n % 4 + 1) for n in range(9)]
 ANSWERS = {  # of texts to a pipeline, an array or a number of lists each; the first that fits
+    ChatModel: lambda model, texts: [model.reply(text, max_length=8).log_probability for text in texts],
     ImageClassifier: lambda model, texts: model.predict_proba([_picture(text) for text in texts]),
     BaseClassifier: lambda model, texts: model.predict_proba([_parts(model, text) for text in texts]),
     SentenceEncoder: lambda model, texts: model.embed(texts),
