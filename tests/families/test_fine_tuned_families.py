@@ -9,8 +9,14 @@ import numpy as np
 import pytest
 
 import firth
+from firth import api
 from firth.config import core
+from firth.datasets.choice_dataset import encode_choices
+from firth.datasets.collators.sentence_pairs import build_input_sequence, sequences_of
+from firth.datasets.records import Choices
+from firth.errors import FirthError
 from firth.presets import preset
+from firth.runs.run_folder import Run
 
 WORDS = ["the", "dog", "sees", "a", "red", "house", "near", "old", "trees"]
 TEXT = [" ".join(WORDS[(n * k + k) % 9] for k in range(12)) for n in range(1, 60)]
@@ -100,6 +106,8 @@ def pretrained(folder):
             settings = {**FAMILIES[name], **FEW, **{k: v for k, v in SMALLER.items() if core.has(config, k)}}
             if core.has(config, "tokenizer.sentinels") and config.tokenizer.sentinels:
                 settings |= {"tokenizer.sentinels": 10}
+            if config.batching.length_curriculum:
+                settings |= {"batching.length_curriculum": 16}
             trained[name] = folder / name.replace(":", "-")
             firth.train(name, text=TEXT, out=trained[name], budget="2 steps", settings=settings)
         return trained[name]
@@ -119,3 +127,65 @@ def test_a_pretrained_family_learns_a_task(name, task, pretrained, folder):
     assert all(np.isfinite(row["loss"]) for row in model.history if "loss" in row)
     assert asked(model)
     assert model.evaluate() and repr(firth.load(out).config.backbone) == repr(model.config.backbone)
+
+
+def test_gpt_1_reads_start_delimiter_and_extract_tokens(pretrained, folder):
+    """Figure 1 of Radford et al. 2018: for classification, entailment, similarity (both orders) and choices."""
+    base = {"init-from": str(pretrained("gpt-1:tiny"))}
+    tokenizer = Run.open(pretrained("gpt-1:tiny")).tokenizers()["text"].with_special_tokens()
+    special = tokenizer.special
+    one, two, three = (tokenizer.encode(text) for text in ("the dog", "a house", "old trees"))
+
+    def sequences(task, settings, *texts):
+        batching = api.resolve_config(TASKS[task][0], settings, base).config.batching
+        made = [build_input_sequence(each, batching, special) for each in sequences_of(texts, batching)]
+        return [sequence.ids.tolist() for sequence in made]
+
+    start, delimiter, extract = [special.start], [special.sep], [special.cls]
+    assert sequences("classification", [], one) == [[*start, *one, *extract]]
+    assert sequences("pairs", [], one, two) == [[*start, *one, *delimiter, *two, *extract]]
+    both = ["batching.pair_encoding=both-orders", "head.combine=sum"]
+    assert sequences("pairs", both, one, two) == [
+        [*start, *left, *delimiter, *right, *extract] for left, right in ((one, two), (two, one))
+    ]
+    batching = api.resolve_config(TASKS["choices"][0], [], base).config.batching
+    question = Choices("the dog", "a house", ("old trees", "red"))
+    ((texts, _),) = encode_choices([question], tokenizer, batching)
+    whole = tokenizer.encode("the dog a house")
+    assert build_input_sequence(texts, batching, special).ids.tolist() == [*start, *whole, *delimiter, *three, *extract]
+
+
+# --- bad input ----------------------------------------------------------------------------------------------------
+
+
+def test_a_pair_with_an_empty_side_is_one_line(tmp_path):
+    rows = [{"left": "a dog", "right": "  " if n == 2 else "a cat", "label": "yn"[n % 2]} for n in range(12)]
+    path = tmp_path / "pairs.jsonl"
+    path.write_text("".join(json.dumps(row) + "\n" for row in rows))
+    with pytest.raises(FirthError, match=r"pairs.jsonl:3: a pair with an empty text; fill it in") as error:
+        firth.train("bert-classifier:tiny", text=str(path), out=tmp_path / "run", budget="1 steps")
+    assert "\n" not in str(error.value)
+
+
+@pytest.mark.parametrize("task", TASKS)
+def test_text_of_only_unknown_words_gets_an_answer(task, pretrained, folder):
+    """WordPiece knows none of these characters, so that every word is [UNK]."""
+    words = "žluťoučký kůň"
+    out = folder / f"unknown-{task}"
+    preset_name, file, _, _ = TASKS[task]
+    settings = {**FEW, **{k: v for k, v in SMALLER.items() if core.has(preset(preset_name), k)}}
+    settings = {name: value for name, value in settings.items() if "tokenizer" not in name}
+    more = {"init_from": str(pretrained("bert:tiny")), "budget": "1 steps", "settings": settings}
+    model = firth.train(preset_name, text=str(folder / file), out=out, **more)
+    asked = {
+        "classification": words, "pairs": f"{words}\t{words}", "tagging": words, "spans": f"{words}\t{words}",
+        "choices": f"{words}\t{words}\tone\ttwo\tthree",
+    }  # fmt: skip
+    assert model.format_answer(model.answer(asked[task], {})).strip()
+
+
+def test_more_choices_than_trained_with_are_chosen_among(pretrained, folder):
+    model = firth.load(folder / "unknown-choices")
+    assert model.run.record.data["choices"] == 2
+    chosen = model.choose("it is", [*WORDS], "the dog")
+    assert len(chosen) == len(WORDS) and sum(p for _, p in chosen) == pytest.approx(1.0, abs=1e-4)

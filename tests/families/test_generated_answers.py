@@ -10,7 +10,7 @@ from firth.errors import FirthError
 COLOURS = {"sky": "blue", "grass": "green", "snow": "white", "coal": "black"}
 SMALL = {f"backbone.{side}.{name}": value for side in ("encoder", "decoder")
          for name, value in (("width", 32), ("depth", 1), ("dropout", 0))}  # fmt: skip
-FEW = {"train.evaluate_every": 60, "train.threads": 1, "data.group_duplicates": False}
+FEW = {"train.evaluate_every": 150, "train.threads": 1, "data.group_duplicates": False}
 
 
 def rows():
@@ -53,7 +53,7 @@ def test_answers_are_generated(context, file, files):
 
 def test_answers_are_labels(files):
     settings = {**FEW, "backbone.width": 32, "backbone.dropout": 0, "data.tasks": ("answer-classification",)}
-    more = {"budget": "60 steps", "settings": settings, "learning_rate": 5e-3}
+    more = {"budget": "150 steps", "settings": settings, "learning_rate": 5e-3}
     model = firth.train("classifier:tiny", text=str(files / "squad.json"), out=files / "labels", **more)
     assert sorted(model.labels) == sorted(COLOURS.values())
     pair = ("what colour is the coal ?", "number 1 : the coal is black")

@@ -19,6 +19,7 @@ from firth.datasets.records import Choices
 from firth.families.word_embeddings import WordVectorModel
 from firth.pipelines.align_words import WordAligner
 from firth.pipelines.answer_questions import Candidates, QuestionAnswerer
+from firth.pipelines.chat_model import ChatModel
 from firth.pipelines.choose import ChoiceModel
 from firth.pipelines.classify import ImageClassifier
 from firth.pipelines.embed import SentenceEncoder
@@ -41,6 +42,7 @@ TEXTS = ["Anna is happy .", "the red boat that the wolf saw left at noon , and s
 COMPANY = [f"number {n} and {n + 1} , " * (n % 4 + 1) for n in range(9)]
 PLACES = ("a boat", "the old harbour of the town", "noon")
 ANSWERS = {  # of texts to a pipeline, an array or a number of lists each; the first that fits
+    ChatModel: lambda model, texts: [model.reply(text, max_length=8).log_probability for text in texts],
     ImageClassifier: lambda model, texts: model.predict_proba([_picture(text) for text in texts]),
     TextRegressor: lambda model, texts: model.predict([_parts(model, text) for text in texts]),
     LinearRegressor: lambda model, texts: model.predict([_parts(model, text) for text in texts]),

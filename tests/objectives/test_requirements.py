@@ -91,7 +91,6 @@ SUPERVISED = {
         ({"batching": schema.SentencePairs(length=16)}, "gives labels; set batching.kind=two-towers"),
         ({**SUPERVISED, "head": schema.LMHead()}, "does not train the head lm; set head.kind=classification"),
         ({**SUPERVISED, "backbone": LEFT}, "the first token attends to nothing of the text"),
-        ({**SUPERVISED, "backbone": schema.EncoderDecoder()}, "does not support encoder-decoders"),
     ],
 )
 def test_what_does_not_belong_together_is_refused(change, message):

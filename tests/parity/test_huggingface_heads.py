@@ -13,7 +13,7 @@ from folders import NAMES, SIZE, write_tokenizer
 
 import tokenizers
 from firth import FirthError, api
-from firth.datasets.records import Pair
+from firth.datasets.records import Choices, Pair
 from firth.interop import verification
 from firth.interop.importer import load_pretrained
 from firth.types import Batch, Target, Tokens
@@ -50,7 +50,7 @@ FAMILIES = {
     "ViT": {key: SMALL[key] for key in SMALL if ("size" in key and key != "vocab_size") or "num" in key}
     | {"image_size": 8, "patch_size": 4},
 }  # fmt: skip
-CLASSIFIERS = ("Bert", "Roberta", "DistilBert", "Electra", "OpenAIGPT", "GPT2")
+CLASSIFIERS = ("Bert", "Roberta", "DistilBert", "Electra", "OpenAIGPT", "GPT2", "Bart")
 PROBLEMS = {
     "single": {"num_labels": 5, "problem_type": "single_label_classification"},
     "two": {"num_labels": 2},
@@ -59,7 +59,8 @@ PROBLEMS = {
     "values": {"num_labels": 2, "problem_type": "regression"},
     "score": {"num_labels": 1},
 }
-TEMPLATES = {"Roberta": ("[CLS] $A [SEP]", "[CLS] $A [SEP] [SEP] $B [SEP]"), "OpenAIGPT": None, "GPT2": None}
+ROBERTA_TEMPLATE = ("[CLS] $A [SEP]", "[CLS] $A [SEP] [SEP] $B [SEP]")
+TEMPLATES = {"Roberta": ROBERTA_TEMPLATE, "Bart": ROBERTA_TEMPLATE, "OpenAIGPT": None, "GPT2": None}
 BERT_TEMPLATE = ("[CLS] $A [SEP]", "[CLS] $A [SEP] $B:1 [SEP]:1")
 
 
@@ -129,19 +130,23 @@ def test_a_sequence_classifier_answers_as_in_transformers(family, problem, tmp_p
 
 
 READ = {
-    "Bert": ("ForMaskedLM", "ForPreTraining", "ForNextSentencePrediction", "ForSequenceClassification", "Model"),
-    "Roberta": ("ForMaskedLM", "ForSequenceClassification", "Model"),
-    "DistilBert": ("ForMaskedLM", "ForSequenceClassification", "Model"),
-    "Electra": ("ForMaskedLM", "ForPreTraining", "ForSequenceClassification", "Model"),
+    "Bert": ("ForMaskedLM", "ForPreTraining", "ForNextSentencePrediction", "ForSequenceClassification",
+             "ForQuestionAnswering", "ForTokenClassification", "ForMultipleChoice", "Model"),
+    "Roberta": ("ForMaskedLM", "ForSequenceClassification", "ForQuestionAnswering", "ForTokenClassification",
+                "ForMultipleChoice", "Model"),
+    "DistilBert": ("ForMaskedLM", "ForSequenceClassification", "ForQuestionAnswering", "ForTokenClassification",
+                   "Model"),
+    "Electra": ("ForMaskedLM", "ForPreTraining", "ForSequenceClassification", "ForQuestionAnswering",
+                "ForTokenClassification", "Model"),
     "Longformer": ("ForMaskedLM", "Model"),
     "OpenAIGPT": ("LMHeadModel", "ForSequenceClassification", "Model"),
     "GPT2": ("LMHeadModel", "ForSequenceClassification", "Model"),
     "XLNet": ("LMHeadModel",),
     "Reformer": ("ModelWithLMHead",),
-    "Bart": ("ForConditionalGeneration", "Model"),
+    "Bart": ("ForConditionalGeneration", "ForSequenceClassification", "Model"),
     "T5": ("ForConditionalGeneration", "Model"),
     "ViT": ("ForImageClassification",),
-}
+}  # fmt: skip
 ALL = [(family, kind) for family in FAMILIES for kind in classes_of(family)]
 
 
@@ -163,6 +168,54 @@ def test_every_class_is_read_rightly_or_refused_by_name(family, kind, tmp_path):
         assert after["architectures"] == before["architectures"]
     elif family in ("Bert", "Roberta", "DistilBert", "Electra", "Longformer"):
         assert any("output layer" in note for note in notes)
+
+
+@pytest.mark.parametrize("family", ["Bert", "Roberta", "DistilBert", "Electra"])
+def test_answers_have_the_logits_of_transformers(family, tmp_path):
+    model, tokenize = save(tmp_path / "hf", family, "ForQuestionAnswering")
+    mine = api.import_model(tmp_path / "hf", out=tmp_path / "run")
+    with torch.no_grad():
+        expected = model(**tokenize([PAIRS[1]]))
+    question, context = PAIRS[1]
+    (results,) = mine.candidates([(question, context)], 3)
+    begin = 1 + len(question.split()) + (2 if family == "Roberta" else 1)
+    starts = expected.start_logits[0, begin : begin + 5].numpy()
+    ends = expected.end_logits[0, begin : begin + 5].numpy()
+    scores = {(i, j): starts[i] + ends[j] for i in range(5) for j in range(i, 5)}
+    first, last = max(scores, key=scores.get)
+    assert results.answers[0].text == " ".join(context.split()[first : last + 1])
+    none = expected.start_logits[0, 0] + expected.end_logits[0, 0]
+    total = np.logaddexp.reduce([*scores.values(), none.item()])
+    assert results.no_answer == pytest.approx(np.exp(none.item() - total), abs=1e-4)
+
+
+@pytest.mark.parametrize("family", ["Bert", "Roberta", "DistilBert", "Electra"])
+@pytest.mark.parametrize("scheme", ["iob2", ""])
+def test_tags_have_the_probabilities_of_transformers(family, scheme, tmp_path):
+    names = ("O", "B-PER", "I-PER") if scheme else ("NOUN", "VERB", "X")
+    labels = {"id2label": dict(enumerate(names)), "label2id": {name: n for n, name in enumerate(names)}}
+    model, tokenize = save(tmp_path / "hf", family, "ForTokenClassification", **labels)
+    mine = api.import_model(tmp_path / "hf", out=tmp_path / "run")
+    expected = torch.from_numpy(theirs(model, tokenize, TEXTS)).softmax(-1).numpy()
+    for text, row in zip(TEXTS, expected, strict=True):
+        count = len(text.split())
+        np.testing.assert_allclose(mine.predict_proba(text.split()), row[1 : 1 + count], **CLOSE)
+    assert dict(mine.schemes) == ({"entity": "iob2"} if scheme else {}) and mine.labels[mine.layer] == names
+    told = api.export_model(tmp_path / "run", to="huggingface", out=tmp_path / "out", verify=True)
+    assert f"transformers {transformers.__version__} gives the same logits" in told
+
+
+@pytest.mark.parametrize("family", ["Bert", "Roberta"])
+def test_choices_have_the_probabilities_of_transformers(family, tmp_path):
+    model, tokenize = save(tmp_path / "hf", family, "ForMultipleChoice")
+    mine = api.import_model(tmp_path / "hf", out=tmp_path / "run")
+    choices = ["w10", "w21 w22", "w30"]
+    rows = tokenize([("w7 w8", f"w9 {choice}") for choice in choices])
+    inputs = {name: tensor[None] for name, tensor in rows.items()}
+    with torch.no_grad():
+        expected = model(**inputs).logits[0].softmax(-1).numpy()
+    (probabilities,) = mine.choice_probabilities([Choices("w7 w8", "w9", tuple(choices))])
+    np.testing.assert_allclose(probabilities, expected, **CLOSE)
 
 
 def test_a_regression_is_scored_by_correlation_and_trained(tmp_path):

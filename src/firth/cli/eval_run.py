@@ -12,8 +12,8 @@ import typer
 
 from firth import api
 from firth.cli.busy_line import say_doing
-from firth.cli.chat import run_chat
 from firth.cli.console import print_json, read_inputs, require_writable, split_commas
+from firth.cli.conversation import run_chat
 from firth.cli.options import JSON, RUN, THREADS, VERBOSE, choice
 from firth.config import core
 from firth.errors import FirthError, printable

@@ -46,7 +46,7 @@ def read_choices(
     progress.stage("tokenising the text")
     tokenizer = ready.get("text") or make_tokenizer(config.tokenizer, parts["train"].texts)
     progress.say(f"tokenizer: {tokenizer.kind}, {tokenizer.vocab_size:,} tokens")
-    splits = {name: make_split(part, tokenizer) for name, part in parts.items()}
+    splits = {name: make_split(part, tokenizer, config.batching) for name, part in parts.items()}
     rows = [
         Part(name, len(split), split.tally.tokens, split.tally.bytes, " / ".join(parts[name].texts[:2]), False)
         for name, split in splits.items()
@@ -58,9 +58,9 @@ def read_choices(
     return {"text": tokenizer}, dict(splits)
 
 
-def make_split(part: labelled_dataset.Split, tokenizer: Tokenizer) -> ChoiceSplit:
+def make_split(part: labelled_dataset.Split, tokenizer: Tokenizer, batching: schema.Batching) -> ChoiceSplit:
     """The questions as a split."""
-    choices = encode_choices(part.examples, tokenizer)
+    choices = encode_choices(part.examples, tokenizer, batching)
     tokens = sum(len(one) + len(other) for question in choices for one, other in question)
     tally = Tally(len(choices), tokens, sum(len(text.encode()) for text in part.texts), (0,) * 256)
     answers = [-1 if each.answer is None else each.answer for each in part.examples]
@@ -77,18 +77,23 @@ def make_split(part: labelled_dataset.Split, tokenizer: Tokenizer) -> ChoiceSpli
     )
 
 
-def encode_choices(questions: Sequence[Choices], tokenizer: Tokenizer) -> list[list[tuple[list[int], list[int]]]]:
-    """The tokens of the two texts of every choice: the context, and the question with the choice; without a context
-    the question, and the choice."""
-    texts = [texts_of_choice(question, choice) for question in questions for choice in question.choices]
+def encode_choices(
+    questions: Sequence[Choices], tokenizer: Tokenizer, batching: schema.Batching
+) -> list[list[tuple[list[int], list[int]]]]:
+    """The tokens of the two texts of every choice: the context, and the question with the choice (or the question with
+    the context, and the choice); without a context the question, and the choice."""
+    in_first = isinstance(batching, schema.ChoiceRows) and batching.question_with == "context"
+    texts = [texts_of_choice(question, choice, in_first) for question in questions for choice in question.choices]
     distinct = list(dict.fromkeys(text for pair in texts for text in pair))
     known = dict(zip(distinct, tokenizer.encode_batch(distinct), strict=True))
     pairs = iter(texts)
     return [[(known[one], known[other]) for one, other in islice(pairs, len(each.choices))] for each in questions]
 
 
-def texts_of_choice(question: Choices, choice: str) -> tuple[str, str]:
+def texts_of_choice(question: Choices, choice: str, question_in_first: bool = False) -> tuple[str, str]:
     """The two texts of a choice."""
+    if question_in_first and question.context:
+        return f"{question.context} {question.question}".strip(), choice
     if not question.context:
         return question.question, choice
     return question.context, f"{question.question} {choice}".strip()

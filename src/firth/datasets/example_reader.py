@@ -13,7 +13,7 @@ from firth.datasets.examples import Example, labels_of
 from firth.datasets.marked_words import mark_targets
 from firth.datasets.readers.fasttext_labels import Labels
 from firth.datasets.readers.image_folders import folder_format
-from firth.datasets.records import Image, Question, Record, Row
+from firth.datasets.records import Image, Pair, Question, Record, Row
 from firth.datasets.sources import SPOOL_PREFIX
 from firth.datasets.table_columns import TableColumns, first_fitting, name_columns, silent
 from firth.datasets.table_columns import converters as get_converters
@@ -119,6 +119,8 @@ class ExampleReader:
                     raise FirthError(what, do="choose another: --set data.tasks=classification,pairs")
                 if isinstance(self.config, Questions) and isinstance(example, Question):
                     _require_spans(example)
+                if isinstance(example, Pair) and _lacks_a_side(example):
+                    raise FirthError("a pair with an empty text", do="fill it in, or remove the example")
                 if not all(labels_of(example)):
                     raise FirthError("an empty label", do="fill it in")
             except FirthError as error:
@@ -126,6 +128,12 @@ class ExampleReader:
                 do = name_columns(convert) if isinstance(error, UnfitError) and isinstance(record, Row) else error.do
                 raise type(error)(error.what, where=error.where or location, do=do) from None
             yield example
+
+
+def _lacks_a_side(pair: Pair) -> bool:
+    """Whether one of two texts that are labelled or scored together is empty."""
+    is_judged = pair.label is not None or pair.score is not None
+    return is_judged and not (pair.left.strip() and pair.right.strip())
 
 
 def _require_spans(question: Question) -> None:

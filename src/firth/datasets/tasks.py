@@ -280,8 +280,8 @@ class Converter:
 
     def positions(self, row: Row) -> dict[str, int]:
         """The position of each role's column in rows like this one."""
-        found = zip((*self.task.columns, *self.task.optional), self._find(row), strict=True)
-        return {role: position for role, position in found if position is not None}
+        roles = (*self.task.columns, *self.task.optional)
+        return {role: at for role, at in zip(roles, self._find(row), strict=True) if at is not None}
 
     def _find(self, row: Row) -> list[int | None]:
         """The positions of the task's columns in rows like this one; None of an optional one that is not there."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -13,6 +14,7 @@ from firth.families.pass_training import require_trained
 from firth.families.run_weights import base_run, load_weights, read_merged, run_sizes
 from firth.interop import exporter, verification
 from firth.interop.importer import PretrainedModel, load_pretrained
+from firth.interop.label_names import tag_scheme
 from firth.interop.model_family import is_headless
 from firth.interop.peft_adapter import save_adapter
 from firth.interop.sentence_encoder import add_pooling, encoder_only
@@ -67,7 +69,10 @@ def _begin(path: Path, pretrained: PretrainedModel, run: Run) -> None:
         data["lacks"] = missing
     if pretrained.generation:
         data["generation"] = dict(pretrained.generation)
-    if pretrained.labels:
+    if isinstance(pretrained.labels, Mapping):
+        schemes = {layer: scheme for layer, tags in pretrained.labels.items() if (scheme := tag_scheme(tags))}
+        data |= {"labels": {layer: list(tags) for layer, tags in pretrained.labels.items()}, "schemes": schemes}
+    elif pretrained.labels:
         data |= {"labels": list(pretrained.labels), "parts": 0}  # config.json does not say whether of texts or pairs
     hashes = {"text": pretrained.tokenizer.hash} if pretrained.tokenizer else {}
     model_type, digest = pretrained.family.model_type, pretrained.digest

@@ -30,6 +30,7 @@ def adapt_batching(config: schema.Neural, backbone: schema.Backbone) -> schema.N
         head = replace(head, pooling="last")  # BART; the first state of a decoder has read the text, but not twice
     if is_causal(backbone) and isinstance(batching, _OF_TEXTS):
         batching = replace(batching, layout="cls-last")
+        batching = replace(batching, question_with="context") if isinstance(batching, schema.ChoiceRows) else batching
         head = replace(head, pooling="last") if head.pooling == "first" else head
         head = replace(head, subwords="last") if isinstance(head, schema.TaggingHead) else head
     return replace(config, batching=batching, head=head)

@@ -62,7 +62,7 @@ def save_pretrained(
     config: schema.Neural,
     tokenizer: Tokenizer | None,
     tensors: Mapping[str, Tensor],
-    labels: Sequence[str] = (),
+    labels: Sequence[str] | Mapping[str, Sequence[str]] = (),
     generation: Mapping[str, Any] = MappingProxyType({}),
 ) -> None:
     """Write the folder: configuration, weights, and tokenizer or image preprocessor; refused if the family cannot
@@ -81,7 +81,7 @@ def describe(
     config: schema.Neural,
     tokenizer: Tokenizer | None,
     tensors: Mapping[str, Tensor],
-    labels: Sequence[str] = (),
+    labels: Sequence[str] | Mapping[str, Sequence[str]] = (),
 ) -> tuple[dict[str, Any], Conversions]:
     """config.json and the conversions of the tensors; refused if the family cannot represent the model."""
     resolved = resolve_sizes(config)

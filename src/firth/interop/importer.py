@@ -21,7 +21,7 @@ from firth.interop.generation_defaults import read_generation
 from firth.interop.hf_folder import Folder
 from firth.interop.image_preprocessor import FILE as PREPROCESSOR
 from firth.interop.image_preprocessor import read_preprocessor
-from firth.interop.label_names import read_labels
+from firth.interop.label_names import read_labels, tag_layer
 from firth.interop.model_family import ModelFamily, conversions_of, position_offset
 from firth.interop.sentence_encoder import Modules, read_modules, require_same_case, sentence_encoder
 from firth.interop.tables import MODEL_FAMILIES
@@ -30,12 +30,14 @@ from firth.interop.text_layout import read_layout
 from firth.models.build import System, build
 from firth.tokenizers import formats as token_files
 from firth.tokenizers.tokenizer import Tokenizer
-from firth.types import LABEL, Sizes
+from firth.types import Sizes
 
 _LEGACY_SUFFIXES = {".gamma": ".weight", ".beta": ".bias"}  # of norms, in checkpoints of 2018 and 2019
 _MAX_NAMES = 4  # tensors that a message names
 _MAX_PADDING = 256  # rows by which embedding matrices are often padded
 _TOKENIZER_CONFIG = "tokenizer_config.json"
+# batches of whole texts, with special tokens around them
+_OF_TEXTS = (schema.SentencePairs, schema.TwoTowers, schema.QuestionContext, schema.ChoiceRows, schema.SubwordRows)
 _SENTINELS = 100  # that T5's tokenizer adds to its SentencePiece model
 
 
@@ -47,7 +49,7 @@ class PretrainedModel:
     config: schema.Neural
     tokenizer: Tokenizer | None  # none for images
     tensors: Mapping[str, Tensor]
-    labels: tuple[str, ...]  # of a classifier
+    labels: tuple[str, ...] | Mapping[str, tuple[str, ...]]  # of a classifier, or the tags of a layer
     generation: Mapping[str, Any]  # default options of generation
     notes: tuple[str, ...]
     digest: str  # of the folder's files
@@ -62,11 +64,11 @@ def load_pretrained(path: Path) -> PretrainedModel:
     base = family.read_config(folder.config, frozenset(theirs))
     _require_depth(base, theirs, folder)
     config = sentence_encoder(base, modules, family) if modules else base
-    labels = read_labels(folder.config) if isinstance(config.head, schema.ClassificationHead) else ()
+    labels = _read_labels(folder.config, config)
     reads_text = not isinstance(config.tokenizer, schema.NoTokenizer)
     vocabulary_size = folder.config.positive_int("vocab_size", 0) if reads_text else 0
     conversions = conversions_of(family, base, position_offset(family, folder.config))
-    sizes = Sizes(vocabulary_size, labels={LABEL: len(labels) or 2})
+    sizes = replace(Sizes.of({}, labels), vocabulary=vocabulary_size)
     notes = check_tensors(family, conversions, lambda: build(base, sizes), theirs, folder.path)
     ours = tensors_from_hf(conversions, theirs)
     if not reads_text:
@@ -81,6 +83,14 @@ def load_pretrained(path: Path) -> PretrainedModel:
     config = replace(config, tokenizer=tokenizer_config, inputs=config.inputs.replace("text", table_size=table_size))
     notes = [*notes, *more, *initialised]
     return PretrainedModel(family, config, tokenizer, ours, labels, generation, tuple(notes), folder.digest)
+
+
+def _read_labels(fields: Fields, config: schema.Neural) -> tuple[str, ...] | Mapping[str, tuple[str, ...]]:
+    """The labels of a classifier, or the tags of a tagger's layer; none of other models."""
+    if isinstance(config.head, schema.TaggingHead):
+        tags = read_labels(fields)
+        return {tag_layer(tags): tags}
+    return read_labels(fields) if isinstance(config.head, schema.ClassificationHead) else ()
 
 
 def _own_tensors(family: ModelFamily, folder: Folder, modules: Modules | None) -> dict[str, Tensor]:
@@ -270,7 +280,7 @@ def _load_tokenizer(path: Path, config: schema.Neural, rows: int) -> tuple[Token
 def _with_layout(config: schema.Neural, tokenizer: Tokenizer, path: Path) -> schema.Neural:
     """Whole texts get the special tokens that the tokenizer adds, and at most its maximum length."""
     batching = config.batching
-    if not isinstance(batching, (schema.SentencePairs, schema.TwoTowers)):
+    if not isinstance(batching, _OF_TEXTS):
         return config
     limit = hf_folder.read_optional(path, _TOKENIZER_CONFIG)
     limit = limit.get("model_max_length", batching.length) if limit else batching.length  # 1e30: none

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import re
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -12,6 +13,7 @@ from firth.interop.config_fields import Fields
 
 DEFAULT_LABEL = "LABEL_{}"  # as transformers names labels without id2label
 _MAX_LABELS = 1_000_000
+_SPAN_TAG = re.compile(r"O|[BIELSU]-.+")
 _PROBLEM_TYPES = {
     "single-label": "single_label_classification",
     "multi-label": "multi_label_classification",
@@ -38,6 +40,21 @@ def read_labels(fields: Fields) -> tuple[str, ...]:
     if len({*labels}) < len(labels):
         raise FirthError("id2label gives two ids the same label", where=fields.where, do="give each its own")
     return labels
+
+
+def tag_scheme(tags: Sequence[str]) -> str:
+    """The tagging scheme of a model's tags; empty if they do not mark spans."""
+    if not all(_SPAN_TAG.fullmatch(tag) for tag in tags):
+        return ""
+    prefixes = {tag[0] for tag in tags}
+    if prefixes & {"E", "S"}:
+        return "bioes"
+    return "bilou" if prefixes & {"L", "U"} else "iob2" if "B" in prefixes else "iob1"
+
+
+def tag_layer(tags: Sequence[str]) -> str:
+    """The name of the layer of a model's tags."""
+    return "entity" if tag_scheme(tags) else "tag"
 
 
 def read_outputs(fields: Fields, head: schema.ClassificationHead) -> schema.ClassificationHead:
@@ -68,13 +85,20 @@ def _activation(fields: Fields) -> str:
     return _ACTIVATIONS.get(name, "")
 
 
-def write_labels(labels: Sequence[str], head: schema.ClassificationHead) -> dict[str, Any]:
+def write_labels(labels: Sequence[str] | Mapping[str, Sequence[str]], head: schema.Head) -> dict[str, Any]:
     """The fields of config.json."""
+    if isinstance(labels, Mapping):
+        if len(labels) > 1:
+            do = "train one with a single layer: --set data.layers=upos"
+            raise FirthError(f"a tagger of {len(labels)} layers, and their class has one", where="data.layers", do=do)
+        (labels,) = labels.values()
     values: dict[str, Any] = {
         "id2label": {str(i): label for i, label in enumerate(labels)},
         "label2id": {label: i for i, label in enumerate(labels)},
-        "problem_type": _PROBLEM_TYPES[head.problem_type],
     }
+    if not isinstance(head, schema.ClassificationHead):
+        return values
+    values["problem_type"] = _PROBLEM_TYPES[head.problem_type]
     if head.problem_type == "regression":
         values["sentence_transformers"] = {"activation_fn": _ACTIVATION_MODULES[head.output_activation]}
     return values

@@ -208,6 +208,11 @@ def sequence_classification(
     return replace(system, data=schema.TaskExamples(text=()))
 
 
+def imported_task(batching: Any, token_input: Any, backbone: Any, head: Any, data: Any) -> schema.Neural:
+    """A network for a labelled task, without data of its own."""
+    return replace(imported_system(batching, token_input, backbone, head, schema.Supervised()), data=data)
+
+
 def denoising_seq2seq(
     token_input: schema.TokenInput, backbone: schema.EncoderDecoder, head: schema.LMHead, objective: schema.Denoising
 ) -> schema.Neural:

@@ -19,8 +19,12 @@ from firth.errors import FirthError
 from firth.interop.hf_folder import CONFIG
 from firth.interop.importer import load_pretrained
 from firth.interop.model_family import is_headless
+from firth.models.backbones.encoder_decoder import EncoderDecoderBackbone
 from firth.models.build import System, build
+from firth.models.heads.choice import ChoiceHead
 from firth.models.heads.sequence_classification import ClassificationHead
+from firth.models.heads.span import SpanHead
+from firth.models.heads.tagging import TaggingHead
 from firth.tokenizers.tokenizer import Tokenizer
 from firth.types import TEXT, Batch, Pixels, Sizes, Tokens
 
@@ -62,6 +66,13 @@ def _outputs(system: System, config: schema.Neural, batch: Batch) -> Tensor:
     encoded = system.encode(batch)
     if isinstance(system.head, ClassificationHead):
         return system.head(encoded).flatten()
+    if isinstance(system.head, ChoiceHead):
+        return system.head(encoded._replace(sequences=_one_question(batch))).flatten()
+    if isinstance(system.head, TaggingHead):
+        (tags,) = system.head.emissions(encoded)[0].values()
+        return tags[encoded.mask].flatten()
+    if isinstance(system.head, SpanHead):
+        return system.head(encoded)[:, encoded.mask].flatten()
     states, next_sentence = encoded.states[encoded.mask], config.objective.next_sentence
     if isinstance(config.head, schema.DiscriminatorHead):
         states = system.head(states)
@@ -71,6 +82,11 @@ def _outputs(system: System, config: schema.Neural, batch: Batch) -> Tensor:
     if next_sentence:
         parts.append(system.objective.next_sentence(encoded.states[:, 0]).flip(-1).flatten())
     return torch.cat(parts)
+
+
+def _one_question(batch: Batch) -> Tensor:
+    """The sequences of a batch as the choices of one question (1, choices)."""
+    return torch.ones(1, batch.size, dtype=torch.bool)
 
 
 # --- read back by firth -------------------------------------------------------------------------------------------
@@ -111,6 +127,9 @@ def _make_batch(system: System, tokenizer: Tokenizer | None, length: int) -> Bat
     ids = torch.tensor(ordinary)[torch.arange(_SEQUENCES * length).view(_SEQUENCES, length) * 7919 % len(ordinary)]
     mask = torch.arange(length) < torch.tensor([length, length // 2 or 1, 1])[:, None]
     ids = ids.masked_fill(~mask, tokenizer.special.pad_id)
+    if isinstance(system.backbone, EncoderDecoderBackbone) and system.streams == (TEXT,):
+        ends = mask.sum(1, keepdim=True) - 1  # transformers takes the state of [END]
+        ids = ids.scatter(1, ends, tokenizer.special.end or 0)
     return Batch({name: Tokens(ids, mask) for name in system.streams}, {})
 
 
@@ -179,6 +198,8 @@ def _inputs(system: System, config: schema.Neural, batch: Batch) -> dict[str, Te
         return {"pixel_values": (batch.streams["image"].values - mean) / std}
     first, *decoder = (batch.streams[name] for name in system.streams)
     inputs = {"input_ids": first.ids, "attention_mask": first.mask.long()}
+    if isinstance(config.head, schema.ChoiceHead):
+        inputs = {name: tensor[None] for name, tensor in inputs.items()}  # one question, a choice in each row
     for text in decoder:
         inputs |= {"decoder_input_ids": text.ids, "decoder_attention_mask": text.mask.long()}
     if getattr(getattr(config.backbone, "attention", None), "global_tokens", "none") == "first":
@@ -188,8 +209,13 @@ def _inputs(system: System, config: schema.Neural, batch: Batch) -> dict[str, Te
 
 def _select(result: Any, config: schema.Neural, batch: Batch) -> Tensor:
     """Their outputs, in the order of ours."""
-    if isinstance(config.head, schema.ClassificationHead):
+    if isinstance(config.head, schema.ClassificationHead | schema.ChoiceHead):
         return result.logits.flatten()
+    if isinstance(config.head, schema.TaggingHead):
+        return result.logits[batch.tokens("text").mask].flatten()
+    if isinstance(config.head, schema.SpanHead):
+        mask = batch.tokens("text").mask
+        return torch.cat([result.start_logits[mask], result.end_logits[mask]])
     mask = list(batch.streams.values())[-1].mask
     if is_headless(config):
         parts = [] if config.objective.next_sentence else [result.last_hidden_state[mask]]

@@ -16,7 +16,7 @@ from firth.datasets.dialogue_dataset import make_split
 from firth.datasets.readers.dialogues import ASSISTANT
 from firth.generation.generate import generate
 from firth.models.build import System
-from firth.pipelines.chat import ChatModel, ChatOptions, Reply, ReplyStatistics
+from firth.pipelines.chat_model import ChatModel, ChatOptions, Reply, ReplyStatistics
 from firth.pipelines.evaluated_text import TextModel
 from firth.pipelines.language_model import make_prompts
 from firth.pipelines.lm_stepper import NeuralStepper

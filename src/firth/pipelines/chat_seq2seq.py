@@ -16,7 +16,7 @@ from firth.datasets.dialogue_dataset import make_split, source_of
 from firth.display import Table
 from firth.metrics.score import Score
 from firth.models.build import System
-from firth.pipelines.chat import ChatModel, ChatOptions, Reply, ReplyStatistics
+from firth.pipelines.chat_model import ChatModel, ChatOptions, Reply, ReplyStatistics
 from firth.pipelines.seq2seq import Seq2SeqModel, Seq2SeqOptions
 from firth.runs.run_folder import Run
 from firth.tokenizers.tokenizer import Tokenizer

@@ -9,7 +9,7 @@ from firth.datasets.readers.dialogues import ASSISTANT, USER
 from firth.datasets.records import Turn
 
 if TYPE_CHECKING:
-    from firth.pipelines.chat import ChatModel, Reply
+    from firth.pipelines.chat_model import ChatModel, Reply
 
 
 class ChatSession:

@@ -45,7 +45,7 @@ class ChoiceModel(ChoiceAnswers):
         special, batching = self.tokenizer.special, self.config.batching
         examples = [
             [build_input_sequence(texts, batching, special) for texts in question]
-            for question in encode_choices(questions, self.tokenizer)
+            for question in encode_choices(questions, self.tokenizer, batching)
         ]
         probabilities: list[np.ndarray] = [np.zeros(0)] * len(questions)
         lengths = [sum(len(sequence.ids) for sequence in example) for example in examples]

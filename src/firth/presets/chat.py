@@ -15,7 +15,7 @@ def _decoder(base: Neural, batching: DialogueRows, rate: float, budget: str) -> 
 
 
 CHAT_LM_SIZES = {
-    "tiny": _decoder(TRANSFORMER_LM_SIZES["tiny"], DialogueRows(tokens_per_batch=2048, length=256), 2e-3, "4m"),
+    "tiny": _decoder(TRANSFORMER_LM_SIZES["tiny"], DialogueRows(tokens_per_batch=1024, length=256), 3e-3, "5m"),
     "small": _decoder(TRANSFORMER_LM_SIZES["small"], DialogueRows(tokens_per_batch=4096, length=512), 1e-3, "20m"),
 }
 CHAT_SEQ2SEQ_SIZES = {

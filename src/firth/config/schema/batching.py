@@ -119,6 +119,9 @@ class ChoiceRows(RowLayout):
     batch_size: int = bounded(16, least=1)  # questions of a batch
     length: int = bounded(128, least=8)  # tokens of a sequence at most; the longer of its two texts is truncated first
     layout: Layout = "cls-first"
+    # the text that a question is in, if there is a context: the second, before the choice (BERT), or the first, after
+    # the context (GPT-1)
+    question_with: Literal["choice", "context"] = "choice"
 
 
 @dataclass(frozen=True)

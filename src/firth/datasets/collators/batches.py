@@ -24,7 +24,7 @@ from firth.datasets.collators.corruption.masking import Masking
 from firth.datasets.collators.corruption.permutation import Permutation
 from firth.datasets.collators.corruption.prefix import PrefixSplit, context_as_prefix
 from firth.datasets.collators.corruption.teacher_forcing import TeacherForcing
-from firth.datasets.collators.dialogues import DialogueBatches
+from firth.datasets.collators.dialogue_batches import DialogueBatches
 from firth.datasets.collators.image_batches import ImageBatches
 from firth.datasets.collators.packing import BucketedBatches, PackedBatches
 from firth.datasets.collators.question_context import QuestionContextBatches

@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 from firth.config import schema
 from firth.interop.config_fields import HF_ACTIVATIONS, Fields
-from firth.interop.model_family import ModelFamily, Names, denoising_seq2seq
+from firth.interop.label_names import read_outputs
+from firth.interop.model_family import ModelFamily, Names, denoising_seq2seq, imported_task
 from firth.interop.tensor_steps import Conversion, Reshape, SkipRows, concatenated, layer, renamed
 
 _POSITION_OFFSET = 2
 _OUTPUT = "lm_head.weight"
 _BIAS = "final_logits_bias"
 _EMBEDDINGS = "model.shared.weight"
+_CLASSIFIER = "classification_head.out_proj.weight"
 
 
 def _stack(fields: Fields, part: str, mask: str) -> schema.Transformer:
@@ -37,6 +40,11 @@ def _read_config(fields: Fields, names: Names) -> schema.Neural:
         fields.require(name, False)
     fields.require("normalize_embedding", True)
     stacks = schema.EncoderDecoder(_stack(fields, "encoder", "bidirectional"), _stack(fields, "decoder", "causal"))
+    if _CLASSIFIER in names:
+        stacks = replace(stacks, text_start=fields.non_negative_int("decoder_start_token_id", 2))
+        head = read_outputs(fields, schema.ClassificationHead(pooling="last"))
+        batching = schema.SentencePairs(batch_size=8, length=stacks.decoder.context, layout="double-sep")
+        return imported_task(batching, schema.TokenInput(), stacks, head, schema.TaskExamples(text=()))
     head = schema.LMHead(tied=_OUTPUT not in names, bias=_BIAS in names)
     objective = schema.Denoising(
         noise=("text-infilling", "sentence-permutation"), noise_density=0.3, decoder_start="end", add_start_token=True
@@ -46,8 +54,9 @@ def _read_config(fields: Fields, names: Names) -> schema.Neural:
 
 def _write_config(config: schema.Neural) -> dict[str, Any]:
     encoder, decoder = config.backbone.encoder, config.backbone.decoder
+    is_classifier = isinstance(config.head, schema.ClassificationHead)
     values = {
-        "architectures": ["BartForConditionalGeneration"],
+        "architectures": [f"BartFor{'SequenceClassification' if is_classifier else 'ConditionalGeneration'}"],
         "d_model": decoder.width,
         "activation_function": HF_ACTIVATIONS[decoder.feedforward.activation],
         "max_position_embeddings": decoder.context,
@@ -58,6 +67,8 @@ def _write_config(config: schema.Neural) -> dict[str, Any]:
         "is_encoder_decoder": True,
         "tie_word_embeddings": config.head.tied,
     }
+    if is_classifier:
+        values["decoder_start_token_id"] = config.backbone.text_start
     for part, stack in (("encoder", encoder), ("decoder", decoder)):
         values |= {f"{part}_layers": stack.depth, f"{part}_attention_heads": stack.heads}
         values |= {f"{part}_ffn_dim": stack.feedforward.width}
@@ -93,6 +104,9 @@ def _conversions(config: schema.Neural) -> list[Conversion]:
     conversions = renamed("inputs.text.weight", _EMBEDDINGS)
     for part in ("encoder", "decoder"):
         conversions += _blocks(part, getattr(config.backbone, part).depth)
+    if isinstance(config.head, schema.ClassificationHead):
+        dense, output = (f"classification_head.{name}" for name in ("dense", "out_proj"))
+        return [*conversions, *layer("head.pooler", dense), *layer("head.classifier", output)]
     conversions += renamed("head.bias", _BIAS, Reshape((1, -1), (-1,))) if config.head.bias else []
     return conversions if config.head.tied else [*conversions, *renamed("head.weight", _OUTPUT)]
 
@@ -100,8 +114,8 @@ def _conversions(config: schema.Neural) -> list[Conversion]:
 BART = ModelFamily(
     model_type="bart",
     title="BART",
-    architectures=("BartForConditionalGeneration", "BartModel"),
-    objectives=(schema.Seq2Seq,),
+    architectures=("BartForConditionalGeneration", "BartForSequenceClassification", "BartModel"),
+    objectives=(schema.Seq2Seq, schema.Supervised),
     backbone=schema.EncoderDecoder,
     read_config=_read_config,
     write_config=_write_config,

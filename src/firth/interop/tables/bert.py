@@ -15,6 +15,7 @@ from firth.interop.model_family import (
     segment_batching,
     sequence_classification,
 )
+from firth.interop.tables import task_heads
 from firth.interop.tensor_steps import Conversion, Duplicate, FlipRows, ZeroFilled, concatenated, layer, renamed
 
 _HEAD = "cls.predictions."
@@ -135,6 +136,8 @@ NO_HEAD = schema.LMHead(bias=False)  # of a base model: no tensors
 def _read_config(fields: Fields, names: Names) -> schema.Neural:
     inputs = schema.TokenInput(segments=fields.positive_int("type_vocab_size", 2))
     stack = backbone(fields)
+    if task := task_heads.read_task(fields, names, inputs, stack, "cls-first"):
+        return task
     if _CLASSIFIER in names:
         return sequence_classification(fields, inputs, stack, schema.ClassificationHead())
     head = NO_HEAD
@@ -154,6 +157,8 @@ def _read_config(fields: Fields, names: Names) -> schema.Neural:
 def _write_config(config: schema.Neural) -> dict[str, Any]:
     if isinstance(config.head, schema.ClassificationHead):
         return {"architectures": ["BertForSequenceClassification"], **sizes(config)}
+    if kind := task_heads.task_class(config.head):
+        return {"architectures": [f"Bert{kind}"], **sizes(config)}
     kind = _CLASSES[config.head.transform, config.objective.next_sentence]
     return {"architectures": [kind], **sizes(config)}
 
@@ -166,6 +171,8 @@ def _conversions(config: schema.Neural) -> list[Conversion | ZeroFilled]:
     ]
     if isinstance(config.head, schema.ClassificationHead):
         return [*conversions, *classifier("bert.pooler.dense", "classifier")]
+    if task_heads.task_class(config.head):
+        return [*conversions, *task_heads.task_conversions(config, "bert.pooler.dense")]
     conversions += lm_head(
         config.head, f"{_HEAD}transform.dense", f"{_HEAD}transform.LayerNorm", f"{_HEAD}bias", _OUTPUT
     )
@@ -180,6 +187,8 @@ def _conversions(config: schema.Neural) -> list[Conversion | ZeroFilled]:
 def _is_default(config: schema.Neural) -> bool:
     if isinstance(config.head, schema.ClassificationHead):
         return config.head.activation == "tanh" and config.backbone.mask == "bidirectional"
+    if task_heads.task_class(config.head):
+        return config.backbone.mask == "bidirectional"
     return config.inputs["text"].segments > 0
 
 
@@ -191,6 +200,9 @@ BERT = ModelFamily(
         "BertForPreTraining",
         "BertForNextSentencePrediction",
         "BertForSequenceClassification",
+        "BertForQuestionAnswering",
+        "BertForTokenClassification",
+        "BertForMultipleChoice",
         "BertModel",
     ),
     objectives=(schema.MaskedLM, schema.Supervised),

@@ -7,7 +7,7 @@ from typing import Any
 from firth.config import schema
 from firth.interop.config_fields import HF_ACTIVATIONS, Fields
 from firth.interop.model_family import ModelFamily, Names, masked_lm, sequence_classification
-from firth.interop.tables import bert
+from firth.interop.tables import bert, task_heads
 from firth.interop.tensor_steps import Conversion, concatenated, layer
 
 _PREFIX = "distilbert."
@@ -29,6 +29,8 @@ def _read_config(fields: Fields, names: Names) -> schema.Neural:
         ),
         norm=schema.LayerNorm(placement="post", embeddings=True, epsilon=_EPSILON),
     )
+    if task := task_heads.read_task(fields, names, schema.TokenInput(), stack, "cls-first"):
+        return task
     if "pre_classifier.weight" in names:
         return sequence_classification(fields, schema.TokenInput(), stack, schema.ClassificationHead(activation="relu"))
     if "vocab_transform.weight" not in names:
@@ -41,6 +43,8 @@ def _write_config(config: schema.Neural) -> dict[str, Any]:
     stack = config.backbone
     if isinstance(config.head, schema.ClassificationHead):
         kind = "DistilBertForSequenceClassification"
+    elif task := task_heads.task_class(config.head):
+        kind = f"DistilBert{task}"
     else:
         kind = "DistilBertForMaskedLM" if config.head.transform else "DistilBertModel"
     return {
@@ -72,6 +76,8 @@ def _conversions(config: schema.Neural) -> list[Conversion]:
         conversions += layer(f"{ours}.feedforward.post_norm", f"{theirs}.output_layer_norm")
     if isinstance(config.head, schema.ClassificationHead):
         return [*conversions, *bert.classifier("pre_classifier", "classifier")]
+    if task_heads.task_class(config.head):
+        return [*conversions, *task_heads.task_conversions(config)]
     return conversions + bert.lm_head(
         config.head, "vocab_transform", "vocab_layer_norm", "vocab_projector.bias", _OUTPUT
     )
@@ -80,13 +86,21 @@ def _conversions(config: schema.Neural) -> list[Conversion]:
 def _is_default(config: schema.Neural) -> bool:
     if isinstance(config.head, schema.ClassificationHead):
         return config.head.activation == "relu" and config.backbone.mask == "bidirectional"
+    if task_heads.task_class(config.head):
+        return False  # BERT represents the same models
     return config.inputs["text"].segments == 0
 
 
 DISTILBERT = ModelFamily(
     model_type="distilbert",
     title="DistilBERT",
-    architectures=("DistilBertForMaskedLM", "DistilBertForSequenceClassification", "DistilBertModel"),
+    architectures=(
+        "DistilBertForMaskedLM",
+        "DistilBertForSequenceClassification",
+        "DistilBertForQuestionAnswering",
+        "DistilBertForTokenClassification",
+        "DistilBertModel",
+    ),
     objectives=(schema.MaskedLM, schema.Distillation, schema.Supervised),
     read_config=_read_config,
     write_config=_write_config,

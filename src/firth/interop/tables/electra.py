@@ -14,7 +14,7 @@ from firth.interop.model_family import (
     segment_batching,
     sequence_classification,
 )
-from firth.interop.tables import bert
+from firth.interop.tables import bert, task_heads
 from firth.interop.tensor_steps import Conversion, ZeroFilled, layer
 
 _PREFIX = "electra."
@@ -28,6 +28,8 @@ def _read_config(fields: Fields, names: Names) -> schema.Neural:
     inputs = schema.TokenInput(
         width=fields.positive_int("embedding_size", 128), segments=fields.positive_int("type_vocab_size", 2)
     )
+    if task := task_heads.read_task(fields, names, inputs, stack, "cls-first"):
+        return task
     if _CLASSIFIER in names:
         return sequence_classification(fields, inputs, stack, schema.ClassificationHead(activation="gelu"))
     if f"{_DISCRIMINATOR}dense.weight" in names:
@@ -44,6 +46,8 @@ def _write_config(config: schema.Neural) -> dict[str, Any]:
     kind = "ElectraForPreTraining"
     if isinstance(config.head, schema.ClassificationHead):
         kind = "ElectraForSequenceClassification"
+    if task := task_heads.task_class(config.head):
+        kind = f"Electra{task}"
     if isinstance(config.head, schema.LMHead):
         kind = "ElectraForMaskedLM" if config.head.transform else "ElectraModel"
     return {"architectures": [kind], **bert.sizes(config), "embedding_size": config.inputs["text"].width}
@@ -56,6 +60,8 @@ def _conversions(config: schema.Neural) -> list[Conversion | ZeroFilled]:
     conversions += bert.blocks(_PREFIX, config.backbone.depth)
     if isinstance(config.head, schema.ClassificationHead):
         return [*conversions, *bert.classifier("classifier.dense", "classifier.out_proj")]
+    if task_heads.task_class(config.head):
+        return [*conversions, *task_heads.task_conversions(config)]
     if isinstance(config.head, schema.DiscriminatorHead):
         return [
             *conversions,
@@ -76,7 +82,14 @@ def _is_default(config: schema.Neural) -> bool:
 ELECTRA = ModelFamily(
     model_type="electra",
     title="ELECTRA",
-    architectures=("ElectraForMaskedLM", "ElectraForPreTraining", "ElectraForSequenceClassification", "ElectraModel"),
+    architectures=(
+        "ElectraForMaskedLM",
+        "ElectraForPreTraining",
+        "ElectraForSequenceClassification",
+        "ElectraForQuestionAnswering",
+        "ElectraForTokenClassification",
+        "ElectraModel",
+    ),
     objectives=(schema.MaskedLM, schema.ReplacedTokenDetection, schema.Supervised),
     read_config=_read_config,
     write_config=_write_config,
