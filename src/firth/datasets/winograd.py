@@ -1,5 +1,5 @@
-"""Winograd schemas (Levesque et al. 2012) in the shape of WNLI as multiple-choice questions: the readings of one pronoun
-are the choices."""
+"""Winograd schemas (Levesque et al. 2012) in the shape of WNLI as multiple-choice questions: the readings of one
+pronoun are the choices."""
 
 from __future__ import annotations
 
@@ -13,8 +13,8 @@ RIGHT, WRONG = ("1", "entailment"), ("0", "not_entailment")
 
 
 def as_choices(pairs: Iterable[Pair]) -> list[Choices]:
-    """The schemas of pairs (a sentence, and what it says with the pronoun replaced) that have several readings, of which
-    exactly one is right; sentences are put together wherever they stand."""
+    """The schemas of pairs (a sentence, and what it says with the pronoun replaced) that have several readings, of
+    which exactly one is right; pairs of a sentence are put together wherever they stand."""
     grouped = groupby(sorted(enumerate(pairs), key=lambda each: (each[1].left, each[0])), key=lambda each: each[1].left)
     questions = []
     for sentence, group in grouped:
