@@ -139,6 +139,7 @@ lexicon lemmas dogs --lexicon world
 lexicon info --lexicon world
 lexicon disambiguate the-dog --lexicon world
 lexicon evaluate --max-words 5 --max-train 50
+lexicon gloss-pairs world-senses --max-words 3 --out pairs.tsv
 vectors senses v.txt cat --text a.txt
 vectors search v.txt cat-dog --text a.txt --document paragraph
 vectors align v.txt v.txt --seed-lexicon pairs.txt --translate cat

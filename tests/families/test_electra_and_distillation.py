@@ -91,7 +91,7 @@ def test_the_generator_decides_which_weights_are_best(electra, bert):
 
 def test_masks_are_filled_by_the_generator(electra):
     (predictions,) = electra.fill("3 [MASK] 4 are friends", 300)
-    batch = electra._batch([electra._encode("3 [MASK] 4 are friends")])
+    batch = electra.batch([electra._encode("3 [MASK] 4 are friends")])
     companion, text = electra.system.objective.companion, batch.streams["text"]
     with torch.no_grad():
         states = companion(electra.system.embed("text", text), text)[0, 2]

@@ -92,8 +92,8 @@ def _read(source: str, encoding: str, data: Path | None, count: int, is_fitted: 
     from firth.datasets.records import NBest
 
     name, _, split = source.partition(":") if not Path(source).exists() else (source, "", "")
-    found = data_arguments.find(name, split, "" if _is_set(name) else "nbest", None, encoding, data)
-    records = list(islice(found.records(), count or None))
+    given = data_arguments.find(name, split, "" if _is_set(name) else "nbest", None, encoding, data)
+    records = list(islice(given.records(), count or None))
     if not all(isinstance(each, NBest) for each in records):
         raise FirthError("not n-best lists", where=source, do="give a file of id<tab>hypothesis<tab>score")
     missing = next((each for each in records if is_fitted and not each.reference), None)

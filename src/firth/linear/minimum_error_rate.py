@@ -115,8 +115,8 @@ def train_weights(
     scales = _scales(lists, len(weights))
     if len(free) == 1:
         direction = _axis(free[0], len(weights))
-        found = search_line(lists, weights, direction)
-        return weights + found.step * direction, found.errors
+        minimum = search_line(lists, weights, direction)
+        return weights + minimum.step * direction, minimum.errors
     best = _descend(lists, weights, free, scales, seed)
     rng = generator(seed, "minimum error rate training")
     for number in range(RESTARTS if free else 0):
@@ -139,9 +139,9 @@ def _descend(
             direction[list(free)] = rng.normal(size=len(free)) / scales[list(free)]
             directions.append(direction)
         for direction in directions:
-            found = search_line(lists, weights, direction)
-            if found.errors < errors:
-                weights, errors = weights + found.step * direction, found.errors
+            minimum = search_line(lists, weights, direction)
+            if minimum.errors < errors:
+                weights, errors = weights + minimum.step * direction, minimum.errors
         if errors == before:
             break
     return weights, errors
@@ -163,5 +163,5 @@ def _axis(feature: int, count: int) -> np.ndarray:
 
 def _scales(lists: Sequence[CandidateList], count: int) -> np.ndarray:
     """How far each feature's values are apart within a list, on average; 1 of a feature that never differs."""
-    spread = np.array([each.features.std(0) for each in lists]).reshape(-1, count).mean(0)
-    return np.where(spread > 0, spread, 1.0)
+    deviations = np.array([each.features.std(0) for each in lists]).reshape(-1, count).mean(0)
+    return np.where(deviations > 0, deviations, 1.0)

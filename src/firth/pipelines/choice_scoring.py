@@ -40,10 +40,10 @@ class LikelihoodChoices(ChoiceAnswers):
     def scores(self, questions: Sequence[Choices]) -> dict[str, list[np.ndarray]]:
         """For each scoring the values of the choices of every question (choices,)."""
         check_choices(questions)
-        asked = [(join_context(each.context, each.question), each.choices) for each in questions]
+        questioned = [(join_context(each.context, each.question), each.choices) for each in questions]
         # what the choices are worth by themselves: after the question alone, or after nothing
         alone = [(each.question if each.context else "", each.choices) for each in questions]
-        likelihoods = self.model.continuation_scores([*asked, *alone])
+        likelihoods = self.model.continuation_scores([*questioned, *alone])
         values: dict[str, list[np.ndarray]] = {name: [] for name in SCORING}
         for number, each in enumerate(questions):
             given, unconditional = likelihoods[number], likelihoods[len(questions) + number].log_likelihoods
