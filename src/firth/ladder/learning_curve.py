@@ -150,7 +150,8 @@ def train_curve(
     """The learning curve of a resolved configuration."""
     scoring, shown = find_scoring(named.config), progress(style)
     if not all(0 < fraction <= 1 for fraction in fractions) or len({*fractions}) < 2:
-        raise FirthError("at least two fractions between 0 and 1 are needed", where="fractions", do="such as 0.25,0.5,1")
+        what = "at least two fractions between 0 and 1 are needed"
+        raise FirthError(what, where="fractions", do="such as 0.25,0.5,1")
     path = curve_folder(named, out)
     folder = _CurveFolder(path)
     folder.begin({"config": json.loads(to_json(named.config)), "fractions": sorted(fractions), "seeds": seeds})

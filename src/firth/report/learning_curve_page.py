@@ -30,9 +30,9 @@ def learning_curve_page(curve: LearningCurve) -> str:
         f"<p>{escape(curve.sentence[0].upper() + curve.sentence[1:])}.</p>",
         learning_curve_chart(curve),
         table(names, (_cells(point, curve) for point in curve.points)),
-        f'<p class="soft">Scored on {curve.items:,} {curve.item}s of the test split. The last two rows are extrapolated '
-        f"by the power law of the error: {escape(formula)}. It holds for examples like these, and the farther it "
-        "reaches the less certain it is.</p>",
+        f'<p class="soft">Scored on {curve.items:,} {curve.item}s of the test split. The last two rows are '
+        f"extrapolated by the power law of the error: {escape(formula)}. It holds for examples like these, and the "
+        "farther it reaches the less certain it is.</p>",
     ]
     return html_page(f"learning curve: {curve.preset}", body)
 
