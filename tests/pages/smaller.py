@@ -52,7 +52,7 @@ def _less_training(config: schema.System) -> schema.System:
         return replace(config, train=train, batching=_small_batches(config.batching))
     if isinstance(config, (schema.WordEmbeddings, schema.FastTextClassifier, schema.AlignmentModel)):
         return replace(config, train=replace(config.train, epochs=EPOCHS))
-    assert isinstance(config, (schema.NgramModel, schema.LinearClassifier))
+    assert isinstance(config, (schema.NgramModel, schema.LinearClassifier, schema.LinearTagger))
     return config
 
 

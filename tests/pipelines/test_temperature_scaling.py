@@ -1,4 +1,4 @@
-"""Calibrated probabilities of networks: fitted on a split of its own, better calibrated, and what is best stays best."""
+"""Calibrated probabilities of networks: fitted on a split of its own, and what is most probable stays so."""
 
 import random
 

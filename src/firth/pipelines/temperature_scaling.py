@@ -98,5 +98,5 @@ def _with_comparison(tables: Tables, before: Tables, temperatures: dict[str, flo
 def best_temperature(loss: Callable[[float], float]) -> float:
     """The temperature with the lowest loss, which has one minimum."""
     low, high = np.log(MIN_TEMPERATURE), np.log(MAX_TEMPERATURE)
-    found = minimize_scalar(lambda log: loss(float(np.exp(log))), bounds=(low, high), options={"xatol": 1e-3})
-    return float(np.exp(found.x))
+    minimum = minimize_scalar(lambda log: loss(float(np.exp(log))), bounds=(low, high), options={"xatol": 1e-3})
+    return float(np.exp(minimum.x))

@@ -3,15 +3,12 @@
 from __future__ import annotations
 
 from html import escape
-from typing import TYPE_CHECKING
 
 import numpy as np
 
 from firth.report.charts import Series, line_chart
 from firth.report.page import html_page, table
-
-if TYPE_CHECKING:
-    from firth.ladder.learning_curve import CurvePoint, LearningCurve
+from firth.runs.curve_folder import CurvePoint, LearningCurve
 
 _CAPTION = (
     "Points are means over subsets of the training examples, bars 95% intervals over test items and subsets. The line "
