@@ -120,6 +120,7 @@ lm authorship --text a.txt --author a=a.txt --author b=b.txt --out authors --no-
 lm rescore world world-nbest:test --weight 1 --max-lists 4 --out lists.tsv
 lm surprisal new --out s.html --text a.txt --passages 1 --prompt-length 2 --max-length 10
 lm prompts new the a
+inspect probe new --max-words 100
 vectors info v.txt
 vectors neighbours v.txt cat
 vectors similarity v.txt cat dog

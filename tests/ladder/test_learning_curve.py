@@ -16,9 +16,10 @@ from firth.datasets import labelled_dataset
 from firth.datasets.records import Labelled
 from firth.errors import FirthError
 from firth.ladder import learning_curve as curves
-from firth.ladder.learning_curve import CurveRun, summarise
+from firth.ladder.learning_curve import summarise
 from firth.metrics.power_law import PowerLaw
 from firth.report.learning_curve_page import learning_curve_page
+from firth.runs.curve_folder import CurveRun
 
 WORDS = ["good", "nice", "fine", "bad", "poor", "sad"]
 TEXTS = [f"a {word} thing number {number}" for number in range(60) for word in WORDS]

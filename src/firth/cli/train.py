@@ -99,7 +99,8 @@ def _train_curve(choice: api.NamedConfig, out: Path | None, style: str) -> None:
 def _curve_row(point: Any, metric: Any) -> dict[str, str]:
     interval = " to ".join(map(metric.format, (point.low, point.high)))
     runs = str(point.runs) if point.runs else "extrapolated"
-    return {"examples": f"{point.examples:,}", "runs": runs, metric.name: metric.format(point.score), "95% CI": interval}
+    score = metric.format(point.score)
+    return {"examples": f"{point.examples:,}", "runs": runs, metric.name: score, "95% CI": interval}
 
 
 def _train_or_stop(train: Callable[[], Any], folder: Path) -> Any:

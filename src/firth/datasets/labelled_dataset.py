@@ -22,6 +22,7 @@ from firth.errors import FirthError
 from firth.types import generator
 
 __all__ = ["SPLIT_ALIASES", "WORLD", "describe", "describe_with_label"]  # and what is defined here
+MIN_CALIBRATION = 20  # validation examples, below which probabilities are not calibrated
 
 
 @dataclass(frozen=True, eq=False)
@@ -97,6 +98,9 @@ def split_examples(
     sampled |= {name: splits[name] for name in SPLITS[1:] if splits[name]}
     if config.train_fraction < 1:
         sampled["train"] = train_part(sampled["train"], config.train_fraction, config.train_subset)
+    if config.calibration != "none" and len(sampled.get("valid", ())) >= MIN_CALIBRATION:
+        held_out = sampled.pop("valid")
+        sampled |= {"valid": held_out[::2], "calibration": held_out[1::2]}
     return {name: make_split(name, examples) for name, examples in sampled.items() if examples}
 
 

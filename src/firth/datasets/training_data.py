@@ -123,7 +123,21 @@ def read_examples(config: schema.Neural, ready: Tokenizers, cache: Path, progres
     if names:
         shown = ", ".join(names[:_SHOWN_LABELS]) + (", …" if len(names) > _SHOWN_LABELS else "")
         say(f"{len(names):,} label{'s' * (len(names) != 1)}: {shown}")
+    if problem != "regression":
+        _report_unknown(parts, names, say)
     return {"text": tokenizer}, splits
+
+
+def _report_unknown(parts: Mapping[str, labelled_dataset.Split], names: tuple[str, ...], say: Say) -> None:
+    """Name the labels of each held-out split that no training example has, and the first line with one."""
+    for name, part in parts.items():
+        unseen = [(label, example) for example, labels in zip(part.examples, part.labels, strict=True)
+                  for label in labels if names and label not in names]  # fmt: skip
+        if unseen:
+            kinds, line = dict.fromkeys(label for label, _ in unseen), getattr(unseen[0][1], "line", 0)
+            shown = ", ".join(map(repr, [*kinds][:_SHOWN_LABELS])) + ", …" * (len(kinds) > _SHOWN_LABELS)
+            where = f" (line {line})" if line else ""
+            say(f"note: no training example has the label {shown}; {len(unseen):,} in {name}{where} cannot be right")
 
 
 def _report(

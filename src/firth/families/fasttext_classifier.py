@@ -61,6 +61,7 @@ def _prepare(request: TrainRequest) -> Prepared:
     run, say = request.run, request.progress.say
     resumed = run.exists
     config = run.record.config if resumed else request.config
+    shared.refuse_calibration(config)
     request.progress.stage(f"reading {', '.join(config.data.text)}")
     splits = labelled_dataset.read(config.data, config.seed, say)
     if resumed:

@@ -92,6 +92,7 @@ def _fitted(config: schema.LinearClassifier, splits: Mapping[str, labelled_datas
 
 def _check(config: schema.LinearClassifier) -> None:
     """Settings that do not go together."""
+    shared.refuse_calibration(config, "set calibration=temperature, which linear models have already")
     method = config.method
     bernoulli = isinstance(method, schema.NaiveBayes) and method.event_model == "bernoulli"
     if bernoulli and config.features.weighting != "binary":

@@ -62,6 +62,7 @@ def fit(request: TrainRequest) -> LinearTagger:
 def _prepare(request: TrainRequest) -> Prepared:
     run, resumed = request.run, request.run.exists
     config = run.record.config if resumed else request.config
+    shared.refuse_calibration(config)
     request.progress.stage(f"reading {', '.join(config.data.text)}")
     data = read_sentences(config, request.progress.say)
     if resumed:

@@ -257,6 +257,7 @@ def _prepare(
     known, progress = (run.tokenizers(), Quiet()) if run else (_known_tokenizers(request), request.progress)
     tokenizers, splits = read_training_data(config, known, request.cache, progress)
     tokenizers, splits = with_known_words(config, known, tokenizers, splits)
+    _check_calibration(config)
     if "valid" not in splits:
         raise FirthError("no validation text", do="set data.valid_fraction above 0, or give --valid")
     if config.batching.length_curriculum:
@@ -266,6 +267,15 @@ def _prepare(
     for name in splits:
         prepared.batches(name)  # an error in them too
     return prepared
+
+
+def _check_calibration(config: schema.Neural) -> None:
+    """Refuse calibration of what has no probabilities of labels, tags or answers."""
+    calibrates = getattr(config.data, "calibration", "none") != "none"
+    values = config.head.problem_type == "regression"
+    if calibrates and (config.head.predicts not in ("labels", "tags", "spans") or values):
+        what = "only probabilities of labels, tags and answers are calibrated"
+        raise FirthError(what, where="data.calibration", do="set it to none")
 
 
 def _network(
@@ -451,6 +461,9 @@ def _build(run: Run, sizes: Sizes) -> System:
 def _finish(request: TrainRequest, distributed: Distributed, final: FinalScores | None) -> Model:
     """Score the test split, or as much of it as the budget has time for, and write the report."""
     model = load(request.run)
+    if distributed.is_main_process and "calibration" in request.run.record.data["splits"]:
+        request.progress.stage("calibrating the probabilities")
+        request.run.add_scores([score.to_dict() for score in model.calibrate()])
     if distributed.is_main_process and "test" in request.run.record.data["splits"]:
         request.progress.stage("scoring the test split")
         if final is not None:

@@ -79,6 +79,12 @@ def require_same_text(run: Run, splits: Mapping[str, HasKey]) -> None:
             raise FirthError(what, where=run.path, do=do)
 
 
+def refuse_calibration(config: Any, do: str = "set it to none") -> None:
+    """Refuse the calibration that only networks have."""
+    if config.data.calibration != "none":
+        raise FirthError("only networks are calibrated by it", where="data.calibration", do=do)
+
+
 def require_trained(run: Run, what: str) -> None:
     """Refuse a run without weights, which are called `what`."""
     if not run.is_trained:

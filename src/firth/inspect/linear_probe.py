@@ -43,14 +43,14 @@ def fit_scalar_mix(
     """The predicted labels of the test states, by a probe on Σ softmax(w)ₗ hₗ of the layers, w learned with it (Peters
     et al. 2018; Tenney et al. 2019); and the weights of the layers, softmax(w)."""
     problem = _MixProblem([DenseMatrix(layer) for layer in train], labels, count, training.l2)
-    found = lbfgs.minimise(
+    minimum = lbfgs.minimise(
         problem.value,
         np.zeros(problem.size),
         tolerance=training.tolerance,
         max_iterations=training.max_iterations,
         delta=1e-5,
     )
-    weights, intercept, shares = problem.split(found.x)
+    weights, intercept, shares = problem.split(minimum.x)
     mixed = sum(share * (layer @ weights) for share, layer in zip(shares, test, strict=True)) + intercept
     predicted: np.ndarray = np.asarray(mixed).argmax(1)
     return predicted, shares

@@ -39,8 +39,8 @@ def _fit_exponent(examples: np.ndarray, errors: np.ndarray, weights: np.ndarray,
     scale = powers.max()
     x, total = powers / scale, weights.sum()
     mean_x, mean_y = weights @ x / total, weights @ errors / total
-    spread = weights @ (x - mean_x) ** 2
-    slope = float(weights @ ((x - mean_x) * (errors - mean_y)) / spread) if spread > 0 else 0.0
+    variance = weights @ (x - mean_x) ** 2
+    slope = float(weights @ ((x - mean_x) * (errors - mean_y)) / variance) if variance > 0 else 0.0
     asymptote = float(mean_y - slope * mean_x)
     if slope < 0:
         slope, asymptote = 0.0, float(mean_y)

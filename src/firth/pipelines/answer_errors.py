@@ -63,7 +63,7 @@ def _answered(
 ) -> AnalysedExample:
     best = [(each.text, each.probability) for each in result.answers[: SHOWN_LABELS - 1]]
     return AnalysedExample(
-        loss=negative_log(_gold_probability(result, references)),
+        loss=negative_log(gold_probability(result, references)),
         correct=bool(exact),
         gold=" / ".join(dict.fromkeys(references)) or NO_ANSWER,
         predicted=answer or NO_ANSWER,
@@ -74,7 +74,7 @@ def _answered(
     )
 
 
-def _gold_probability(result: Candidates, references: Sequence[str]) -> float:
+def gold_probability(result: Candidates, references: Sequence[str]) -> float:
     """The probability of the gold answers among the most probable ones; if none is, that of the last of these, which
     none exceeds."""
     if not references:

@@ -23,12 +23,13 @@ from firth.metrics import question_answering
 from firth.metrics.error_analysis import ErrorAnalysis
 from firth.metrics.score import Score, parse_signature, signature
 from firth.models.build import System
-from firth.pipelines.answer_errors import ANALYSED_ANSWERS, analyse_answers
+from firth.pipelines.answer_errors import ANALYSED_ANSWERS, analyse_answers, gold_probability
 from firth.pipelines.encode_texts import group_by_length
 from firth.pipelines.file_inputs import read_question
 from firth.pipelines.label_predictions import checked_examples, run_examples
+from firth.pipelines.temperature_scaling import TemperatureScaling, best_temperature
 from firth.runs.run_folder import Run
-from firth.runs.trained_model import TrainedModel, given_text, read_options
+from firth.runs.trained_model import given_text, read_options
 from firth.tokenizers.tokenizer import Tokenizer
 from firth.training.loop import autocast
 from firth.types import Batch
@@ -63,7 +64,7 @@ class Candidates(NamedTuple):
     no_answer: float
 
 
-class QuestionAnswerer(TrainedModel):
+class QuestionAnswerer(TemperatureScaling):
     """A trained model of extractive question answering: what `firth.load` returns for one."""
 
     metric = "span_accuracy"
@@ -96,8 +97,13 @@ class QuestionAnswerer(TrainedModel):
     @torch.no_grad()
     def candidates(self, questions: Sequence[tuple[str, str]], count: int = 1) -> list[Candidates]:
         """The answers of each question about its context."""
+        contexts, rows = self._rows(questions)
+        return self._candidates(questions, contexts, [*self._logits(rows)], count, self.temperature())
+
+    def _rows(self, questions: Sequence[tuple[str, str]]) -> tuple[dict[str, TokenisedContext], list[Row]]:
+        """The tokens of the contexts, and the windows of each question about its own."""
         contexts = {text: tokenise_context(text, self.tokenizer) for text in dict.fromkeys(c for _, c in questions)}
-        rows = [
+        return contexts, [
             row
             for number, (question, context) in enumerate(questions)
             for row in make_rows(
@@ -108,13 +114,38 @@ class QuestionAnswerer(TrainedModel):
                 self.tokenizer.special,
             )
         ]
+
+    def _candidates(
+        self,
+        questions: Sequence[tuple[str, str]],
+        contexts: Mapping[str, TokenisedContext],
+        rows: Sequence[tuple[Row, np.ndarray]],
+        count: int,
+        temperature: float,
+    ) -> list[Candidates]:
+        """The answers by the logits of rows, divided by the temperature."""
         spans: list[list[_Spans]] = [[] for _ in questions]
-        for row, logits in self._logits(rows):
-            spans[row.window.question].append(_best_spans(logits, row.window, max(count, ANALYSED_ANSWERS)))
+        for row, logits in rows:
+            window = row.window
+            spans[window.question].append(_best_spans(logits / temperature, window, max(count, ANALYSED_ANSWERS)))
         return [
             _choose(results, context, contexts[context], count)
             for results, (_, context) in zip(spans, questions, strict=True)
         ]
+
+    @torch.no_grad()
+    def fit_temperatures(self, split: labelled_dataset.Split) -> dict[str, float]:
+        """The temperature that makes the gold answers (or none, where there is none) most likely."""
+        questions = [(each.text, each.context) for each in split.examples]
+        contexts, rows = self._rows(questions)
+        scored, references = [*self._logits(rows)], _references(split)
+
+        def loss(temperature: float) -> float:
+            results = self._candidates(questions, contexts, scored, ANALYSED_ANSWERS, temperature)
+            pairs = zip(results, references, strict=True)
+            return float(np.mean([-np.log(max(gold_probability(each, own), 1e-12)) for each, own in pairs]))
+
+        return {"": best_temperature(loss)}
 
     def _logits(self, rows: Sequence[Row]) -> Iterable[tuple[Row, np.ndarray]]:
         """Logits of start and end (2, time) of every row."""

@@ -15,12 +15,15 @@ from firth.arguments import as_list, as_texts
 from firth.datasets import labelled_dataset
 from firth.datasets.collators.batches import context_label
 from firth.datasets.image_transforms import resize
+from firth.datasets.label_ids import UNKNOWN_LABEL, encode_labels
 from firth.datasets.readers import image_files
 from firth.errors import FirthError
+from firth.metrics.calibration import binary_logits, fit_temperature
 from firth.metrics.score import signature
 from firth.models.build import System
 from firth.pipelines.encode_texts import build_inputs, encode_texts
 from firth.pipelines.label_predictions import BaseClassifier, run_examples
+from firth.pipelines.temperature_scaling import TemperatureScaling
 from firth.runs.run_folder import Run
 from firth.tokenizers.tokenizer import Tokenizer
 from firth.training.loop import autocast
@@ -31,7 +34,7 @@ REPORT_EXAMPLES = 12
 IMAGES_PER_BATCH = 64
 
 
-class NeuralClassifier(BaseClassifier):
+class NeuralClassifier(TemperatureScaling, BaseClassifier):
     """A trained neural classifier: what `firth.load` returns for one."""
 
     weight_format = ""
@@ -62,8 +65,24 @@ class NeuralClassifier(BaseClassifier):
 
     def label_scores(self, encoded: Encoded) -> Tensor:
         """The head's probabilities of labels, or values (batch, labels)."""
+        temperature = self.temperature()
+        if temperature != 1.0:
+            calibrated: Tensor = self.system.head.problem.scores(self.system.head(encoded) / temperature)
+            return calibrated
         scores: Tensor = self.system.head.scores(encoded)[LABEL]
         return scores
+
+    def fit_temperatures(self, split: labelled_dataset.Split) -> dict[str, float]:
+        """The temperature that makes the labels most likely; of independent labels, each decision."""
+        probabilities = np.asarray(self.predict_proba(self.inputs(split)), np.float64)
+        if self.independent_labels:
+            clipped = probabilities.clip(1e-12, 1 - 1e-12)
+            truth = np.array([[label in own for label in self.labels] for own in split.labels])
+            return {"": fit_temperature(binary_logits(np.log(clipped / (1 - clipped))), truth.ravel().astype(int))}
+        gold = encode_labels(split.labels, self.labels)
+        known = gold != UNKNOWN_LABEL
+        logits = np.log(np.maximum(probabilities[known], 1e-300))
+        return {"": fit_temperature(logits, gold[known])} if known.any() else {}
 
     def signed(self, split: labelled_dataset.Split, guess: str = "first") -> str:
         """The signature of a score."""

@@ -3,22 +3,27 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from functools import partial
 from itertools import pairwise
 
 import numpy as np
 import torch
 
+from firth.datasets import labelled_dataset
 from firth.datasets.collators.batches import make_batches
 from firth.datasets.word_dataset import WordSplit, encode_sentences
 from firth.generation.structured.linear_chain import LinearChain
+from firth.generation.structured.span_marginals import TagDistribution
 from firth.models.build import System
+from firth.pipelines.label_predictions import run_examples
 from firth.pipelines.tag import BaseTagger, Sentence
+from firth.pipelines.temperature_scaling import TemperatureScaling, best_temperature
 from firth.runs.run_folder import Run
 from firth.tokenizers.tokenizer import Tokenizer
 from firth.training.loop import autocast
 
 
-class NeuralTagger(BaseTagger):
+class NeuralTagger(TemperatureScaling, BaseTagger):
     """A trained neural tagger: what `firth.load` returns for one."""
 
     def __init__(self, run: Run, tokenizer: Tokenizer | None, system: System) -> None:
@@ -61,6 +66,51 @@ class NeuralTagger(BaseTagger):
         """The scores of neighbouring tags of a layer."""
         result: LinearChain = self.system.head.chain(layer)
         return result
+
+    def distribution(self, emissions: np.ndarray, layer: str, forbidden: LinearChain | None) -> TagDistribution:
+        """The distribution over taggings of one sentence, all scores divided by the temperature of the layer."""
+        temperature = self._temperature(layer)
+        if temperature == 1.0:
+            return super().distribution(emissions, layer, forbidden)
+        return self._scaled(emissions, self._chain(layer, forbidden), layer, temperature)
+
+    def _temperature(self, layer: str) -> float:
+        return self.temperature(layer if len(self.labels) > 1 else "")
+
+    def _chain(self, layer: str, forbidden: LinearChain | None) -> LinearChain:
+        chain = self.chain(layer)
+        return chain if forbidden is None else chain + forbidden
+
+    def _scaled(self, emissions: np.ndarray, chain: LinearChain, layer: str, temperature: float) -> TagDistribution:
+        parts = chain.transitions, chain.start, chain.end
+        scaled = LinearChain.of(*(part / temperature for part in parts))
+        return TagDistribution(np.asarray(emissions, np.float64) / temperature, scaled, self.labels[layer])
+
+    def fit_temperatures(self, split: labelled_dataset.Split) -> dict[str, float]:
+        """The temperature of each layer that makes the marginal probabilities of the gold tags highest."""
+        emissions = self.emissions([sentence.words for sentence in split.examples])
+        several, result = len(self.labels) > 1, {}
+        for number, layer in enumerate(self.labels):
+            column = {tag: at for at, tag in enumerate(self.labels[layer])}
+            gold = [np.array([column.get(tag, -1) for tag in each.tags[number]]) for each in split.examples]
+            loss = partial(self._loss, [scores[layer] for scores in emissions], gold, layer)
+            result[layer if several else ""] = best_temperature(loss)
+        return result
+
+    def _loss(
+        self, emissions: Sequence[np.ndarray], gold: Sequence[np.ndarray], layer: str, temperature: float
+    ) -> float:
+        """The mean negative log-likelihood of the gold tags that training has, by their marginals."""
+        chain, losses = self.chain(layer), []
+        for scores, tags in zip(emissions, gold, strict=True):
+            known = np.flatnonzero(tags >= 0)
+            marginals = self._scaled(scores, chain, layer, temperature).marginals
+            losses.append(-np.log(np.maximum(marginals[known, tags[known]], 1e-300)))
+        return float(np.concatenate(losses).mean())
+
+    def read_calibration(self) -> labelled_dataset.Split:
+        """The split that calibrates."""
+        return run_examples(self, "calibration", self.read_splits)
 
     def signature_fields(self) -> dict[str, object]:
         """The tokenizers, for signatures."""

@@ -3,15 +3,12 @@
 from __future__ import annotations
 
 from html import escape
-from typing import TYPE_CHECKING
 
 import numpy as np
 
 from firth.report.charts import Series, line_chart
 from firth.report.page import html_page, table
-
-if TYPE_CHECKING:
-    from firth.ladder.learning_curve import CurvePoint, LearningCurve
+from firth.runs.curve_folder import CurvePoint, LearningCurve
 
 _CAPTION = (
     "Points are means over subsets of the training examples, bars 95% intervals over test items and subsets. The line "
@@ -30,9 +27,9 @@ def learning_curve_page(curve: LearningCurve) -> str:
         f"<p>{escape(curve.sentence[0].upper() + curve.sentence[1:])}.</p>",
         learning_curve_chart(curve),
         table(names, (_cells(point, curve) for point in curve.points)),
-        f'<p class="soft">Scored on {curve.items:,} {curve.item}s of the test split. The last two rows are extrapolated '
-        f"by the power law of the error: {escape(formula)}. It holds for examples like these, and the farther it "
-        "reaches the less certain it is.</p>",
+        f'<p class="soft">Scored on {curve.items:,} {curve.item}s of the test split. The last two rows are '
+        f"extrapolated by the power law of the error: {escape(formula)}. It holds for examples like these, and the "
+        "farther it reaches the less certain it is.</p>",
     ]
     return html_page(f"learning curve: {curve.preset}", body)
 

@@ -68,6 +68,9 @@ class LabelledExamples:
     # fraction of the training examples that is trained on, rare labels too; a smaller one is a part of a larger one
     train_fraction: float = bounded(1.0, above=0.0, most=1.0)
     train_subset: int = bounded(0, least=0)  # which of the fractions of this size: a number
+    # calibration of a network's probabilities. temperature: every second validation example becomes a split of its own,
+    # on which one temperature is fitted (Guo et al. 2017); what is most probable stays so
+    calibration: Literal["none", "temperature"] = "none"
     format: str = ""  # format of the files: tsv, csv, jsonl, labels, …; empty: by name or content
     columns: tuple[str, ...] = ()  # columns of a table that have other names: text=body,label=class
     encoding: str = "utf-8"  # character encoding of the files
