@@ -65,9 +65,21 @@ NER = replace(
     BILSTM_CNN_CRF,
     inputs=BILSTM_CNN_CRF.inputs.replace("words", shape=CasingEmbedding(width=10)),
 )
+# More of the characters, words made unknown more often and less dropout, for endings that tell parts of speech: on
+# Turkish-IMST 0.89 of validation words after five epochs; with the input of `ner` and the same batches 0.85.
 POS = replace(
     NER,
     data=TaggedWords(tasks=("tagging",)),
+    batching=WordRows(tokens_per_batch=800, batch_size=32),
+    inputs=Inputs(
+        words=WordInput(
+            vectors=WordVectors(width=100, lowercase="yes", word_dropout=0.2),
+            characters=CharacterCNN(embedding=30, filters=40, filter_widths=(2, 3, 4, 5), dropout=0.2),
+            shape=CasingEmbedding(width=10),
+            dropout=0.33,
+        )
+    ),
+    backbone=replace(NER.backbone, dropout=0.33),
     head=TaggingHead(decoder="softmax"),
 )
 
