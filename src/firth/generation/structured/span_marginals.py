@@ -157,7 +157,10 @@ def _forward_backward(emissions: np.ndarray, lengths: np.ndarray, chain: LinearC
     lattice = forward_backward.forward(emissions, lengths, chain)
     betas, marginals = forward_backward.backward(emissions, lengths, chain, lattice)
     rows = zip(lattice.alphas, betas, marginals, lattice.normalisers.tolist(), lengths.tolist(), strict=True)
-    return [Scores(*(part[:length] for part in parts), normaliser) for *parts, normaliser, length in rows]
+    return [
+        Scores(alphas[:length], backward[:length], of_tags[:length], normaliser)
+        for alphas, backward, of_tags, normaliser, length in rows
+    ]
 
 
 def _log_sum(scores: np.ndarray) -> np.ndarray:
