@@ -58,7 +58,7 @@ class TagDistribution:
         """The distributions of several sentences, bit by bit those of each alone; sentences of about one length are
         computed together, which takes less time."""
         order = sorted(range(len(emissions)), key=lambda number: len(emissions[number]))
-        found: dict[int, TagDistribution] = {}
+        distributions: dict[int, TagDistribution] = {}
         for first in range(0, len(order), _TOGETHER):
             numbers = order[first : first + _TOGETHER]
             lengths = np.array([len(emissions[number]) for number in numbers])
@@ -66,8 +66,8 @@ class TagDistribution:
             for row, number in zip(padded, numbers, strict=True):
                 row[: len(emissions[number])] = emissions[number]
             for number, scores in zip(numbers, _forward_backward(padded, lengths, chain), strict=True):
-                found[number] = cls(emissions[number], chain, tags, scores)
-        return [found[number] for number in range(len(emissions))]
+                distributions[number] = cls(emissions[number], chain, tags, scores)
+        return [distributions[number] for number in range(len(emissions))]
 
     def best_tags(self) -> list[str]:
         """The most probable tagging as a whole."""
