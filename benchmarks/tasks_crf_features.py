@@ -136,7 +136,7 @@ def crf_on_features(options: Options) -> Iterator[Row]:
     files = write_splits(options, TASK)
     programs = {"ours": Program(our_crf, SETTINGS), "peer": Program(their_crf, SETTINGS, "pycrfsuite")}
     train, test = read_sentences(str(files), "train"), read_sentences(str(files), "test")
-    what, rounds = f"CRF on features, {title(TASK, files)}: CRFsuite", options.choose(3, 7)
+    what, rounds = f"CRF on features, {title(TASK, files)}: CRFsuite", options.choose(3, 5)
     with Comparison(programs, files=str(files)) as comparison:
         trained = _pair(comparison.measure(rounds, action="train"))
         yield speed_row(f"{what}, training", *trained, len(train), "sentences/s", 1.0)

@@ -190,7 +190,7 @@ def classifier_rows(name: str, method: str, paths: Sequence[str], options: Optio
         what += f" ({solver})"
     programs = {"ours": ours, "peer": Program(globals()[solver], SETTINGS, "sklearn")}
     train, test = (read_split(name, path) for path in paths)
-    rounds = options.choose(3, 9)
+    rounds = options.choose(3, 5)
     with Comparison(programs, **arguments) as comparison:
         trained = comparison.measure(rounds, action="train")
         yield speed_row(f"{what}, training", *_pair(trained), len(train.texts), "texts/s", 1.0)

@@ -65,8 +65,8 @@ TASKS = {
         "ner",
         "F1",
         tuple(f"conll2003-ner/eng.{split}.gz" for split in ("train", "testa", "testb")),  # type: ignore[arg-type]
-        1500,
-        4,
+        3000,
+        6,
     ),
 }
 

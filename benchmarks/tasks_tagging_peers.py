@@ -18,7 +18,7 @@ TIMED = 500  # test sentences of a round
 SPACY_BATCH = 256  # documents; the fastest of 32 to 2,077
 STANZA_BATCH = 250  # sentences; its default
 STANZA_TRAINING = {  # smaller batches than its own: with those a short training has too few steps
-    "upos": {"batch_size": 50, "eval_interval": 50},
+    "upos": {"lang": "en", "batch_size": 50, "eval_interval": 50},
     "ner": {"batch_size": 32, "eval_interval": 100},
 }
 ROOT, OTHER = "root", "dep"  # Stanza reads trees, and checks them
@@ -141,7 +141,7 @@ def train_stanza(
     module.Trainer = Trainer
     paths = {split: Path(out, f"{split}.{suffix}") for split in ("train", "valid")}
     named = {"mode": "train", "train_file": paths["train"], "eval_file": paths["valid"], "save_dir": out}
-    named |= {"save_name": model.name, "shorthand": "en_own", "lang": "en", **STANZA_TRAINING[task]}
+    named |= {"save_name": model.name, "shorthand": "en_own", **STANZA_TRAINING[task]}
 
     def run() -> None:
         until.append(time.process_time() + seconds)
@@ -181,6 +181,8 @@ def tag_with_stanza(settings: Settings, models: Mapping[str, str], files: str) -
     resources = {"en": {"lang_name": "English", "packages": {}, "default_processors": {}, "default_dependencies": {}}}
     (folder / "resources.json").write_text(json.dumps(resources))
     own = {f"{task}_model_path": str(folder / "model.pt"), f"{task}_batch_size": STANZA_BATCH}
+    if task == "ner":  # one model, without what could come with it
+        own |= dict.fromkeys(("ner_forward_charlm_path", "ner_backward_charlm_path", "ner_pretrain_path"), "")
     pipeline = stanza.Pipeline(
         "en", dir=str(folder), processors=f"tokenize,{task}", package=None, download_method=None,
         tokenize_pretokenized=True, use_gpu=False, verbose=False, allow_unknown_language=True, **own,

@@ -58,7 +58,7 @@ class TagDistribution:
         """The distributions of several sentences, bit by bit those of each alone; sentences of about one length are
         computed together, which takes less time."""
         order = sorted(range(len(emissions)), key=lambda number: len(emissions[number]))
-        found: dict[int, TagDistribution] = {}
+        distributions: dict[int, TagDistribution] = {}
         for first in range(0, len(order), _TOGETHER):
             numbers = order[first : first + _TOGETHER]
             lengths = np.array([len(emissions[number]) for number in numbers])
@@ -66,8 +66,8 @@ class TagDistribution:
             for row, number in zip(padded, numbers, strict=True):
                 row[: len(emissions[number])] = emissions[number]
             for number, scores in zip(numbers, _forward_backward(padded, lengths, chain), strict=True):
-                found[number] = cls(emissions[number], chain, tags, scores)
-        return [found[number] for number in range(len(emissions))]
+                distributions[number] = cls(emissions[number], chain, tags, scores)
+        return [distributions[number] for number in range(len(emissions))]
 
     def best_tags(self) -> list[str]:
         """The most probable tagging as a whole."""
@@ -157,7 +157,10 @@ def _forward_backward(emissions: np.ndarray, lengths: np.ndarray, chain: LinearC
     lattice = forward_backward.forward(emissions, lengths, chain)
     betas, marginals = forward_backward.backward(emissions, lengths, chain, lattice)
     rows = zip(lattice.alphas, betas, marginals, lattice.normalisers.tolist(), lengths.tolist(), strict=True)
-    return [Scores(*(part[:length] for part in parts), normaliser) for *parts, normaliser, length in rows]
+    return [
+        Scores(alphas[:length], backward[:length], of_tags[:length], normaliser)
+        for alphas, backward, of_tags, normaliser, length in rows
+    ]
 
 
 def _log_sum(scores: np.ndarray) -> np.ndarray:
