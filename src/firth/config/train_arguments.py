@@ -61,7 +61,7 @@ class TrainArguments(TypedDict, total=False):
         "none",
         "additive",
         "variational",
-    ] | float
+    ]
     """Smoothing of counts (n-gram models, word alignment)."""
     window: int
     """Context words on each side (word vectors)."""
