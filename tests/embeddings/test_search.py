@@ -1,6 +1,7 @@
 """Search against sums written out, rank_bm25 and scikit-learn; rankings against judgements counted by hand."""
 
 import math
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -141,6 +142,27 @@ def test_a_bad_index_file_is_one_clear_error(tmp_path, damage):
         kind = data.replace(b"a search index", b"another index!")
         path.write_bytes({"cut": data[:-3], "other": b"w2v 3 4\n" * 9, "empty": b"", "kind": kind}[damage])
     with pytest.raises(FirthError, match=r"docs\.index: (not a file|cannot read)"):
+        SearchIndex.load(path)
+
+
+@pytest.mark.parametrize(
+    "arrays",
+    [
+        {"documents": [0, 1 << 30, 0, 1]},
+        {"documents": [-1, 0, 0, 1]},
+        {"first": [0, 1 << 40, 0, 0]},
+        {"first": [0, 2, 1, 4]},
+        {"counts": [1]},
+        {"vectors": [[1.0]]},
+        {"vectors": [[float("nan")]] * 3},
+    ],
+)
+def test_arrays_that_lead_out_of_others_are_refused(tmp_path, arrays):
+    """With a checksum that agrees."""
+    index = build_index(passages([["apple", "saw"], ["apple", "pear"]]))
+    changed = {name: np.array(array, getattr(index, name).dtype) for name, array in arrays.items()}
+    replace(index, **changed).save(path := tmp_path / "docs.index")
+    with pytest.raises(FirthError, match=r"do not fit together|NaN or infinite"):
         SearchIndex.load(path)
 
 

@@ -1,5 +1,7 @@
 """Word sense induction: a word of two topics gets two senses; context vectors are means written out; superposition."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
@@ -134,6 +136,22 @@ def test_senses_come_back_from_their_file_and_are_the_same_twice(world, tmp_path
     assert all(np.array_equal(*pair) for pair in zip(back.senses_of("t0w0"), senses.senses_of("t0w0"), strict=True))
     path.write_bytes(path.read_bytes()[:-1])
     with pytest.raises(FirthError, match=r"both\.senses: not a file with sense vectors, or truncated"):
+        WordSenses.load(path)
+
+
+@pytest.mark.parametrize(
+    "arrays",
+    [{"first": [0, 9]}, {"first": [0, -1]}, {"priors": [1.0]}, {"counts": []}, {"vectors": [[float("nan")] * 2] * 2}],
+)
+def test_arrays_that_do_not_fit_are_refused(tmp_path, arrays):
+    """With a checksum that agrees."""
+    rows = np.eye(2, dtype=np.float32)
+    good = WordSenses(("a",), np.array([0, 2]), rows, rows[0], np.array([3]), rows, InductionOptions())
+    good.save(path := tmp_path / "a.senses")
+    assert WordSenses.load(path).senses_of("a")[0].shape == (2, 2)
+    changed = {name: np.array(array, getattr(good, name).dtype) for name, array in arrays.items()}
+    replace(good, **changed).save(path)
+    with pytest.raises(FirthError, match=r"not a file with sense vectors|NaN or infinite"):
         WordSenses.load(path)
 
 

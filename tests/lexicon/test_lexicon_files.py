@@ -112,6 +112,11 @@ def test_any_change_of_the_files_gives_answers_or_one_line(folder, data):
         (folder / name).write_bytes(good)
 
 
+def test_files_without_the_licence_have_the_folders_name(folder):
+    (folder / "data.noun").write_text("00000000 03 n 01 dog 0 000 | a tame animal  \n")
+    assert Princeton(folder).name == folder.name
+
+
 # --- WN-LMF -----------------------------------------------------------------------------------------------------------
 
 

@@ -438,6 +438,49 @@ LADDER_ATTACKS = {
     "a result of other types": Attack(changed("results/2-gram.json", curve=[{"seconds": "a"}]), RESUME),
     "a result without scores": Attack(
         changed("results/2-gram.json", test={"perplexity": 1.0, "nats": [], "sizes": []}), RESUME),
+    "a result whose scores are NaN": Attack(
+        changed("results/2-gram.json", test={"perplexity": 1.0, "nats": [float("nan")], "sizes": [1.0]}), RESUME),
+    "a result that took less than no time": Attack(changed("results/2-gram.json", seconds=-5.0), RESUME),
     "a result with fewer scores": Attack(
         changed("results/2-gram.json", valid={"perplexity": 1.0, "nats": [1.0], "sizes": [2.0]}), RESUME),
+}  # fmt: skip
+
+
+def make_task_ladder(folder: Path) -> Path:
+    """A ladder of a labelled task that is sent."""
+    import firth
+
+    lines = (f"{'ab'[n % 2]}\t{'left' if n % 2 else 'right'} number {n} and {n * n}.\n" for n in range(60))
+    (folder / "labels.tsv").write_text("".join(lines))
+    rungs = "majority-class,naive-bayes"
+    firth.run_ladder(folder / "labels.tsv", task="classification", out=folder / "tasks", rungs=rungs)
+    return folder / "tasks"
+
+
+def _counts(value: float, width: int = 2) -> Callable[[Path, Path], object]:
+    """Every item of a result has these counts."""
+
+    def prepare(ladder: Path, victim: Path) -> None:
+        path = ladder / "results/naive-bayes.json"
+        whole = json.loads(path.read_text())
+        path.write_text(json.dumps({**whole, "test": [[value] * width for _ in whole["test"]]}))
+
+    return prepare
+
+
+TASK_RESULT = "results/naive-bayes.json"
+TASK_LADDER_ATTACKS = {
+    **{f"{name} is a link": Attack(link(name), RESUME, must_refuse=False) for name in ("ladder.json", TASK_RESULT)},
+    **{f"{name} is a pipe": Attack(pipe(name), RESUME) for name in ("ladder.json", TASK_RESULT)},
+    **{f"{TASK_RESULT}: {kind}": Attack(content(TASK_RESULT, data), RESUME) for kind, data in CONTENTS.items()},
+    "the result of another metric": Attack(changed(TASK_RESULT, metric="bits per byte"), RESUME),
+    "a metric that is none": Attack(changed(TASK_RESULT, metric="x"), RESUME),
+    "counts of other types": Attack(changed(TASK_RESULT, test=[["a"]]), RESUME),
+    "too few counts": Attack(changed(TASK_RESULT, test=[[1.0, 1.0]]), RESUME),
+    "counts of different widths": Attack(changed(TASK_RESULT, valid=[[1.0], [1.0, 2.0]]), RESUME),
+    "counts of another width": Attack(_counts(1.0, 7), RESUME),
+    "counts that are NaN": Attack(_counts(float("nan")), RESUME),
+    "counts that are infinite": Attack(_counts(float("inf")), RESUME),
+    "seconds that are NaN": Attack(changed(TASK_RESULT, seconds=float("nan")), RESUME),
+    "milliseconds below 0": Attack(changed(TASK_RESULT, milliseconds=-1.0), RESUME),
 }  # fmt: skip

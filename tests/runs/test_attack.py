@@ -6,7 +6,18 @@ import os
 import tempfile
 
 import pytest
-from attacks import ATTACKS, LADDER_ATTACKS, call, make_ladder, make_run, make_victim, snapshot, try_attack
+from attacks import (
+    ATTACKS,
+    LADDER_ATTACKS,
+    TASK_LADDER_ATTACKS,
+    call,
+    make_ladder,
+    make_run,
+    make_task_ladder,
+    make_victim,
+    snapshot,
+    try_attack,
+)
 
 
 @pytest.fixture(scope="module")
@@ -19,6 +30,11 @@ def ladder(tmp_path_factory):
     return make_ladder(tmp_path_factory.mktemp("sent"))
 
 
+@pytest.fixture(scope="module")
+def tasks(tmp_path_factory):
+    return make_task_ladder(tmp_path_factory.mktemp("sent"))
+
+
 @pytest.mark.parametrize("name", ATTACKS)
 def test_the_attack_on_a_run_fails(sent, tmp_path, name):
     assert try_attack(ATTACKS[name], sent, tmp_path) == ""
@@ -29,11 +45,17 @@ def test_the_attack_on_a_ladder_fails(ladder, tmp_path, name):
     assert try_attack(LADDER_ATTACKS[name], ladder, tmp_path) == ""
 
 
-def test_an_untouched_folder_is_accepted(sent, ladder, tmp_path):
+@pytest.mark.parametrize("name", TASK_LADDER_ATTACKS)
+def test_the_attack_on_a_ladder_of_a_labelled_task_fails(tasks, tmp_path, name):
+    assert try_attack(TASK_LADDER_ATTACKS[name], tasks, tmp_path) == ""
+
+
+def test_an_untouched_folder_is_accepted(sent, ladder, tasks, tmp_path):
     """Else the refusals above would say nothing."""
     for folder, words in ((sent, "info"), (sent, "eval"), (sent, "train")):
         assert call([words, str(folder)]).code == 0
-    assert call(["ladder", "--out", str(ladder), "--quiet"]).code == 0
+    for folder in (ladder, tasks):
+        assert call(["ladder", "--out", str(folder), "--quiet"]).code == 0
 
 
 def test_a_planted_temporary_file_for_standard_output_is_not_followed(tmp_path, monkeypatch):

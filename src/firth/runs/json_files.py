@@ -6,12 +6,25 @@ A file's types are declared once, as a dataclass or a TypedDict; damage is one l
 from __future__ import annotations
 
 import json
+import math
+import sys
 from collections.abc import Mapping, Sequence
 from dataclasses import MISSING, fields, is_dataclass
 from functools import cache
 from pathlib import Path
 from types import NoneType, UnionType
-from typing import Annotated, Any, NotRequired, Required, Union, get_args, get_origin, get_type_hints, is_typeddict
+from typing import (
+    Annotated,
+    Any,
+    NamedTuple,
+    NotRequired,
+    Required,
+    Union,
+    get_args,
+    get_origin,
+    get_type_hints,
+    is_typeddict,
+)
 
 from firth.errors import FirthError
 from firth.runs.gate import Gate
@@ -20,7 +33,19 @@ MAX_BYTES = 1 << 28
 MAX_DEPTH = 50  # of lists and objects in each other
 _MAX_INT = 1 << 63
 
-Natural = Annotated[int, "at least 0"]
+
+class Limits(NamedTuple):
+    """The least and the most of a number; NaN is in no limits."""
+
+    least: float
+    most: float
+    name: str
+
+
+_FROM_0 = Limits(0.0, math.inf, "a number from 0")
+Natural = Annotated[int, _FROM_0]
+Amount = Annotated[float, _FROM_0]
+Finite = Annotated[float, Limits(-sys.float_info.max, sys.float_info.max, "a finite number")]
 
 
 class Mismatch(ValueError):
@@ -79,8 +104,8 @@ def convert(kind: Any, value: Any, place: str = "") -> Any:
     if origin in (Required, NotRequired):
         return convert(arguments[0], value, place)
     if origin is Annotated:
-        number = convert(arguments[0], value, place)
-        return number if number >= 0 else _refuse(place, "a number from 0")
+        number, limits = convert(arguments[0], value, place), arguments[1]
+        return number if limits.least <= number <= limits.most else _refuse(place, limits.name)
     if is_dataclass(kind) or is_typeddict(kind):
         return _object(kind, value, place)
     if origin is tuple:

@@ -19,7 +19,7 @@ from firth.metrics.ladder_metric import BITS_PER_BYTE
 from firth.runs import atomic_files, json_files
 from firth.runs.base_ladder import BaseLadder, ConfidenceInterval, rung_folder
 from firth.runs.gate import Gate
-from firth.runs.json_files import Natural
+from firth.runs.json_files import Amount, Natural
 
 FORMAT = 1
 _ADVICE = "delete it and give the same command again"
@@ -29,9 +29,9 @@ _ADVICE = "delete it and give the same command again"
 class Point:
     """A point of the learning curve: the validation score while a rung is trained."""
 
-    seconds: float
-    tokens: int  # trained on so far
-    bits: float
+    seconds: Amount
+    tokens: Natural  # trained on so far
+    bits: Amount
     sample: str = ""
 
 
@@ -39,18 +39,18 @@ class Point:
 class WorstPassage:
     """A badly predicted passage: its bits per byte, and its tokens with the surprisal of each."""
 
-    bits: float
+    bits: Amount
     tokens: tuple[str, ...]
-    token_bits: tuple[float, ...]
+    token_bits: tuple[Amount, ...]
 
 
 @dataclass(frozen=True)
 class UnitScores:
     """The negative log-likelihood of a rung for each unit (document or block) of a held-out split."""
 
-    perplexity: float
-    nats: tuple[float, ...]
-    sizes: tuple[float, ...]  # bytes, or tokens where bytes are not known
+    perplexity: Amount
+    nats: tuple[Amount, ...]
+    sizes: tuple[Amount, ...]  # bytes, or tokens where bytes are not known
 
     @property
     def bits(self) -> float:
@@ -70,14 +70,14 @@ class Result:
     rung: str
     preset: str
     parameters: Natural
-    seconds: float
-    tokens: float  # trained on
+    seconds: Amount
+    tokens: Amount  # trained on
     valid: UnitScores
     test: UnitScores
     curve: tuple[Point, ...]
     samples: tuple[str, ...]
     worst: tuple[WorstPassage, ...]
-    tokens_per_second: float | None = None  # of training steps; None where none was logged: tokens by seconds
+    tokens_per_second: Amount | None = None  # of training steps; None where none was logged: tokens by seconds
 
     @property
     def shown_score(self) -> str:

@@ -11,10 +11,10 @@ import numpy as np
 from firth.display import Table
 from firth.metrics.ladder_metric import METRICS, LadderMetric
 from firth.runs.base_ladder import BaseLadder, ConfidenceInterval
-from firth.runs.json_files import Natural
+from firth.runs.json_files import Amount, Finite, Natural
 from firth.runs.ladder_folder import LadderFolder
 
-Counts = tuple[tuple[float, ...], ...]  # (items, statistics)
+Counts = tuple[tuple[Finite, ...], ...]  # (items, statistics)
 
 
 @dataclass(frozen=True)
@@ -24,8 +24,8 @@ class TaskResult:
     rung: str
     preset: str
     parameters: Natural
-    seconds: float  # of training
-    milliseconds: float  # to label one item
+    seconds: Amount  # of training
+    milliseconds: Amount  # to label one item
     metric: str
     valid: Counts
     test: Counts
