@@ -154,6 +154,18 @@ def test_a_decoder_reads_the_text_shifted_by_one_token(pretrained, folder):
     assert t5.backbone.text_start == Run.open(pretrained("t5:tiny")).tokenizers()["text"].special.pad
 
 
+@pytest.mark.parametrize("task", ["tagging", "spans", "choices"])
+def test_a_fine_tuned_run_is_exported_as_the_class_of_its_task(task, pretrained, folder):
+    pytest.importorskip("transformers")
+    preset_name, file, _, _ = TASKS[task]
+    more = {"init_from": str(pretrained("bert:tiny")), "budget": "1 steps", "settings": {**FEW, "batching.length": 32}}
+    firth.train(preset_name, text=str(folder / file), out=folder / f"own-{task}", **more)
+    told = api.export_model(folder / f"own-{task}", to="huggingface", out=folder / f"hf-{task}", verify=True)
+    kind = {"tagging": "TokenClassification", "spans": "QuestionAnswering", "choices": "MultipleChoice"}[task]
+    written = json.loads((folder / f"hf-{task}" / "config.json").read_text())
+    assert written["architectures"] == [f"BertFor{kind}"] and "gives the same logits" in told
+
+
 def test_gpt_1_reads_start_delimiter_and_extract_tokens(pretrained, folder):
     """Figure 1 of Radford et al. 2018: for classification, entailment, similarity (both orders) and choices."""
     base = {"init-from": str(pretrained("gpt-1:tiny"))}
