@@ -129,6 +129,43 @@ def test_a_pretrained_family_learns_a_task(name, task, pretrained, folder):
     assert model.evaluate() and repr(firth.load(out).config.backbone) == repr(model.config.backbone)
 
 
+def test_the_encoder_of_t5_serves_alone(pretrained, folder):
+    """Its decoder is not used: whatever its weights are, the probabilities are the same."""
+    settings = {**FEW, "backbone": "encoder-decoder", "backbone.text_states": "encoder", "head.pooling": "mean"}
+    settings["batching.length"] = 32
+    more = {"init_from": str(pretrained("t5:tiny")), "budget": "2 steps", "settings": settings}
+    model = firth.train("bert-classifier:tiny", text=str(folder / "texts.jsonl"), out=folder / "encoder", **more)
+    before = model.predict_proba(TEXT[:3])
+    for parameter in model.module.backbone.decoder.parameters():
+        parameter.data.normal_()
+    np.testing.assert_array_equal(model.predict_proba(TEXT[:3]), before)
+    for parameter in model.module.backbone.encoder.parameters():
+        parameter.data.normal_()
+    assert (model.predict_proba(TEXT[:3]) != before).any()
+
+
+def test_a_decoder_reads_the_text_shifted_by_one_token(pretrained, folder):
+    """As transformers shifts it (`shift_tokens_right`): the first token of the decoder is that of pre-training."""
+    base = pretrained("bart:tiny")
+    config = api.resolve_config("bert-classifier:tiny", [], {"init-from": str(base)}).config
+    special = Run.open(base).tokenizers()["text"].special
+    assert (config.backbone.text_start, config.head.pooling) == (special.end, "last")
+    t5 = api.resolve_config("bert-classifier:tiny", [], {"init-from": str(pretrained("t5:tiny"))}).config
+    assert t5.backbone.text_start == Run.open(pretrained("t5:tiny")).tokenizers()["text"].special.pad
+
+
+@pytest.mark.parametrize("task", ["tagging", "spans", "choices"])
+def test_a_fine_tuned_run_is_exported_as_the_class_of_its_task(task, pretrained, folder):
+    pytest.importorskip("transformers")
+    preset_name, file, _, _ = TASKS[task]
+    more = {"init_from": str(pretrained("bert:tiny")), "budget": "1 steps", "settings": {**FEW, "batching.length": 32}}
+    firth.train(preset_name, text=str(folder / file), out=folder / f"own-{task}", **more)
+    told = api.export_model(folder / f"own-{task}", to="huggingface", out=folder / f"hf-{task}", verify=True)
+    kind = {"tagging": "TokenClassification", "spans": "QuestionAnswering", "choices": "MultipleChoice"}[task]
+    written = json.loads((folder / f"hf-{task}" / "config.json").read_text())
+    assert written["architectures"] == [f"BertFor{kind}"] and "gives the same logits" in told
+
+
 def test_gpt_1_reads_start_delimiter_and_extract_tokens(pretrained, folder):
     """Figure 1 of Radford et al. 2018: for classification, entailment, similarity (both orders) and choices."""
     base = {"init-from": str(pretrained("gpt-1:tiny"))}

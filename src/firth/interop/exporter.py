@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from types import MappingProxyType
 from typing import Any
@@ -85,6 +86,8 @@ def describe(
 ) -> tuple[dict[str, Any], Conversions]:
     """config.json and the conversions of the tensors; refused if the family cannot represent the model."""
     resolved = resolve_sizes(config)
+    if isinstance(labels, Mapping):  # the layers of tags, which the configuration need not name
+        resolved = replace(resolved, data=replace(resolved.data, layers=tuple(labels)))
     hf_config = {"model_type": family.model_type, **family.write_config(resolved), "dtype": "float32"}
     hf_config |= write_labels(labels, config.head) if labels else {}
     if tokenizer is not None:
