@@ -24,6 +24,8 @@ if TYPE_CHECKING:
 GLOSS_VECTORS, SENSE_VECTORS = "gloss-vectors", "sense-vectors"
 SENSE_EMBEDDINGS, GLOSS_EMBEDDINGS, GLOSS_PAIRS = "sense-embeddings", "gloss-embeddings", "gloss-pairs"
 BY_ENCODER = (SENSE_EMBEDDINGS, GLOSS_EMBEDDINGS, GLOSS_PAIRS)
+Rank = Callable[[Target], list[ScoredSense]]
+RankAll = Callable[[Sequence[Target]], list[list[ScoredSense]]]
 WORLD_SENSES = "world-senses"
 EXACT = "exact posterior"
 ENCODER = Annotated[str, typer.Option(metavar="RUN", help="A network's run, for the methods by an encoder.")]
@@ -57,8 +59,7 @@ def disambiguate(
         examples = _training(train, data, max_train) if method == SENSE_EMBEDDINGS else []
         rank_all = _by_encoder(opened, method, encoder, examples, mask_target)
     else:
-        rank = _ranking(opened, method, vectors)
-        rank_all = lambda targets: [rank(target) for target in targets]  # noqa: E731
+        rank_all = _one_by_one(_ranking(opened, method, vectors))
     for line in read_inputs(text):
         targets = [
             Target(words, position, pos=pos)
@@ -70,7 +71,7 @@ def disambiguate(
         _print_ranked(opened, line, rows, as_json)
 
 
-def _ranking(lexicon: Lexicon, method: str, vectors: Path | None) -> Any:
+def _ranking(lexicon: Lexicon, method: str, vectors: Path | None) -> Rank:
     if method != GLOSS_VECTORS:
         return lambda target: rank_senses(lexicon, target, method)
     from firth.cli.vectors_arguments import load_vectors
@@ -82,9 +83,11 @@ def _ranking(lexicon: Lexicon, method: str, vectors: Path | None) -> Any:
     return lambda target: glosses.rank(target.words, target.position, pos=target.pos)
 
 
-def _by_encoder(
-    lexicon: Lexicon, method: str, encoder: str, examples: list[WordSense], mask_target: bool
-) -> Callable[[Sequence[Target]], list[list[ScoredSense]]]:
+def _one_by_one(rank: Rank) -> RankAll:
+    return lambda targets: [rank(target) for target in targets]
+
+
+def _by_encoder(lexicon: Lexicon, method: str, encoder: str, examples: list[WordSense], mask_target: bool) -> RankAll:
     """The ranking of senses of many words by an encoder."""
     from firth import api
     from firth.workflows import contextual_senses
