@@ -11,6 +11,7 @@ from firth.datasets.collators.question_context import make_rows
 from firth.datasets.question_dataset import answer_span, tokenise_context
 from firth.datasets.records import Answer, Question
 from firth.errors import FirthError
+from firth.pipelines.answer_questions import THRESHOLD
 
 NAMES, TOWNS, JOBS = ("Ada", "Grace", "Alan"), ("Oslo", "Lima", "Cairo"), ("baker", "pilot", "nurse")
 
@@ -55,6 +56,18 @@ def test_it_learns_and_leaves_unanswerable_questions_unanswered(model):
     assert (best.text, context[best.start : best.end]) == ("Lima", "Lima")
     (none,) = model.find_answers("Where is Bob from ?", context)
     assert none.text == "" and none.probability > model.threshold
+
+
+@pytest.mark.parametrize("value", [None, -1, 2.5, float("nan"), float("inf")])
+def test_a_threshold_that_is_no_probability_is_refused(model, tmp_path, value):
+    run = model.save(tmp_path / "run")
+    scores = json.loads((run / "scores.json").read_text())
+    found = [score for score in scores if score["name"] == THRESHOLD]
+    assert found
+    found[0]["value"] = value
+    (run / "scores.json").write_text(json.dumps(scores))
+    with pytest.raises(FirthError, match=r"scores.json: damaged \(the threshold is no probability\)"):
+        firth.load(run).find_answers("Where is Ada from ?", "Ada is a pilot from Lima .")
 
 
 def test_probabilities_are_over_all_spans_and_no_answer(model):

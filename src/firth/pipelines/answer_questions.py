@@ -162,7 +162,12 @@ class QuestionAnswerer(TemperatureScaling):
         """The probability of no answer from which on a question is left unanswered: chosen on validation questions; 1
         if all training questions have answers."""
         chosen = [score["value"] for score in self.run.scores() if score["name"] == THRESHOLD]
-        return float(chosen[-1]) if chosen else 1.0
+        if not chosen:
+            return 1.0
+        if chosen[-1] is None or not 0 <= chosen[-1] <= 1:
+            what, do = "damaged (the threshold is no probability)", "delete it; firth eval writes it anew"
+            raise FirthError(what, where=self.run.path / "scores.json", do=do)
+        return float(chosen[-1])
 
     # --- evaluation -------------------------------------------------------------------------------------------
 
