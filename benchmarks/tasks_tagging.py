@@ -1,8 +1,9 @@
 """Taggers trained on the same sentences: ours beside spaCy's blank pipeline and Stanza without anything pre-trained.
 
-Ours trains for some epochs; spaCy, by its own defaults, for as much processor time at most, Stanza for twice as much.
-All keep the weights that are best on the same validation sentences. Scores are of the whole test split, speed is of its
-first sentences: from lists of words to lists of tags, on one thread, which is all that spaCy has.
+Our network trains for some epochs; spaCy, by its own defaults, for as much processor time at most, Stanza for twice as
+much. Our CRF on features (`crf-tagger`) trains until it converges. Networks keep the weights that are best on the same
+validation sentences. Scores are of the whole test split, speed is of its first sentences: from lists of words to lists
+of tags, on one thread, which is all that spaCy has.
 """
 
 from __future__ import annotations
@@ -34,6 +35,7 @@ SHORT = {  # settings for a short training: less dropout than the presets, which
 }
 SETTINGS = Settings(1, clock="cpu")
 PEERS = {"spacy": ("spaCy's blank pipeline", 1.0), "stanza": ("Stanza", 3.0)}  # names and targets of speed
+OURS = {"ours": "network", "features": "CRF on features"}
 TIMES = {"spacy": 1.0, "stanza": 2.0}  # processor time of their training, in that of ours
 
 
@@ -65,8 +67,8 @@ TASKS = {
         "ner",
         "F1",
         tuple(f"conll2003-ner/eng.{split}.gz" for split in ("train", "testa", "testb")),  # type: ignore[arg-type]
-        3000,
-        6,
+        1500,
+        4,
     ),
 }
 
@@ -118,8 +120,26 @@ def train_ours(settings: Settings, task: str, files: str, out: str, epochs: int,
     return run
 
 
+def train_features(
+    settings: Settings, task: str, files: str, out: str, epochs: int, seconds: float
+) -> Callable[[], None]:
+    """Ours without a network."""
+    import firth
+
+    splits = {split: str(Path(files, f"{split}.tsv")) for split in ("train", "valid", "test")}
+    own = {"data.tasks": TASKS[task].kind, "method.threads": settings.threads}
+
+    def run() -> None:
+        firth.train(
+            "crf-tagger", text=splits["train"], valid=splits["valid"], test=splits["test"], out=out, settings=own
+        )
+
+    return run
+
+
 TRAINERS = {
     "ours": Program(train_ours, SETTINGS),
+    "features": Program(train_features, SETTINGS),
     "spacy": Program(peers.train_spacy, SETTINGS, "spacy"),
     "stanza": Program(peers.train_stanza, SETTINGS, "stanza"),
 }
@@ -158,6 +178,14 @@ def our_tagging(settings: Settings, models: Mapping[str, str], files: str) -> Ta
     return peers.tag_test(files, model.tag)
 
 
+def tag_with_features(settings: Settings, models: Mapping[str, str], files: str) -> Tag:
+    """Ours without a network."""
+    import firth
+
+    model: Any = firth.load(models["features"])
+    return peers.tag_test(files, model.tag)
+
+
 def with_bf16(model: Any) -> Any:
     """The model with its arithmetic in bf16."""
     from dataclasses import replace
@@ -172,6 +200,7 @@ def taggers(trained: Mapping[str, Any]) -> dict[str, Program]:
 
     programs = {
         "ours": Program(our_tagging, SETTINGS),
+        "features": Program(tag_with_features, SETTINGS),
         "spacy": Program(peers.tag_with_spacy, SETTINGS, "spacy"),
         "stanza": Program(peers.tag_with_stanza, SETTINGS, "stanza"),
     }
@@ -208,19 +237,20 @@ def rows_of(name: str, options: Options) -> Iterator[Row]:
     with Comparison(taggers(trained), models=models, files=str(files)) as comparison:
         whole = comparison.measure(0, most=len(gold))
         measured = comparison.measure(options.choose(5, 11), most=TIMED)
-    words, ours = sum(len(tags) for _, tags in gold[:TIMED]), measured["ours"]
+    words = sum(len(tags) for _, tags in gold[:TIMED])
     scores = {program: score(task, gold, each.result) for program, each in whole.items()}
     for peer, (full_name, target) in PEERS.items():
         theirs, what = measured.get(peer), f"{title(name, files)}: {full_name}"
-        yield speed_row(f"{what}, tagging", ours, theirs, words, "words/s", target)
+        for program, mine in OURS.items():
+            each = f"{what}, {mine}"
+            yield speed_row(f"{each}, tagging", measured[program], theirs, words, "words/s", target)
+            yield make_row(f"{each}, {task.metric}", scores[program], scores.get(peer), "%", 1.0, quality=True)
+            taken = trained[program][1], trained[peer][1] if peer in trained else None
+            yield make_row(f"{each}, processor time of the training", *taken, "s", lower_is_better=True)
+            yield memory_row(f"{each}, tagging", measured[program], theirs)
+            yield load_row(f"{each}, tagging", measured[program], theirs)
         if "bf16" in measured and theirs:
-            yield speed_row(f"{what}, tagging", measured["bf16"], theirs, words, "words/s", mode="bf16")
-        if theirs:
-            yield make_row(f"{what}, {task.metric}", scores["ours"], scores[peer], "%", 1.0, quality=True)
-            taken = trained["ours"][1], trained[peer][1]
-            yield make_row(f"{what}, processor time of the training", *taken, "s", lower_is_better=True)
-            yield memory_row(f"{what}, tagging", ours, theirs)
-            yield load_row(f"{what}, tagging", ours, theirs)
+            yield speed_row(f"{what}, network, tagging", measured["bf16"], theirs, words, "words/s", mode="bf16")
     if "bf16" in measured:
         what = f"{title(name, files)}: {task.metric} in bf16 beside float32"
         yield make_row(what, scores["bf16"], scores["ours"], "%", quality=True)
