@@ -19,6 +19,7 @@ from typing import Any
 
 from benchmarks.harness import ROOT, Options, Part, Row, import_file, make_row, note
 
+REFUSED = 2 << 8  # the wait status of exit code 2
 ROUNDS = 3  # over all presets and commands: 27 kills of each, and 3 other disturbances
 CHAIN = 9  # kills of one run
 SHORT = {"train.budget": "6 steps", "train.checkpoint_every": 2}  # of networks: two evaluations, three checkpoints
@@ -145,7 +146,9 @@ def command_harness(crash: ModuleType) -> type:
 
         def run(self, name: str, **task: Any) -> int:
             out = str(self.folder / name)
-            return super().run(name, **{"command": self.words(self.command, out), **task})
+            status = super().run(name, **{"command": self.words(self.command, out), **task})
+            is_done = name != "whole" and hasattr(self, "expected") and self.outcome(name) == self.expected
+            return 0 if status == REFUSED and is_done else status  # an output that is complete is not made again
 
         def words(self, line: str, out: str) -> list[str]:
             return [word.format(text=self.text, folder=self.folder, out=out) for word in shlex.split(line)]
