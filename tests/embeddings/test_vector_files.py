@@ -13,6 +13,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from safetensors.numpy import load_file
 
+from firth.datasets import memory_map
 from firth.embeddings import formats
 from firth.embeddings.formats import fasttext_bin as models
 from firth.embeddings.formats import safetensors_store, vector_lines, word2vec_files
@@ -472,3 +473,12 @@ def test_a_fasttext_file_without_vectors_is_one_line(tmp_path):
     (tmp_path / "a.bin").write_bytes(struct.pack("<2i", 793712314, 12) + options + words + struct.pack("<?2q", 0, 0, 4))
     with pytest.raises(FirthError, match=r"unexpected end of file"):
         formats.read(tmp_path / "a.bin")
+
+
+@pytest.mark.parametrize("ngrams", [["2", "4"], [2.5, 4], [True, 4], None, [2]])
+def test_lengths_of_ngrams_that_are_no_whole_numbers_are_one_line(tmp_path, ngrams):
+    safetensors_store.write(with_subwords(), path := tmp_path / "a.safetensors")
+    arrays, about = safetensors_store._open(path)
+    memory_map.write(path, {name: np.array(array) for name, array in arrays.items()}, {**about, "ngrams": ngrams})
+    with pytest.raises(FirthError, match="not a file of word vectors that firth wrote"):
+        safetensors_store.read(path)

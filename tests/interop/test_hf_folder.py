@@ -13,7 +13,9 @@ from folders import NAMES, SIZE, change, put, refused, weights, write_tokenizer
 
 import firth
 from firth import FirthError, api
+from firth.interop import hf_folder
 from firth.interop.importer import load_pretrained
+from firth.runs.gate import Gate
 from firth.runs.run_folder import Run
 
 transformers = pytest.importorskip("transformers")
@@ -426,3 +428,21 @@ def test_more_layers_than_tensors_are_refused_before_they_are_described(bert):
 def test_a_class_that_is_no_name_is_refused(bert):
     change(bert, architectures=[None])
     refused(bert, "None")
+
+
+def test_an_export_that_is_interrupted_leaves_nothing_and_can_be_repeated(tmp_path, monkeypatch):
+    class InterruptedGate(Gate):
+        def replace(self, name, data):
+            super().replace(name, data)
+            if name == "extra.json":
+                raise KeyboardInterrupt
+
+    files = {"a": torch.zeros(2)}, {"extra.json": b"{}"}
+    with monkeypatch.context() as patch:
+        patch.setattr(hf_folder, "Gate", InterruptedGate)
+        with pytest.raises(KeyboardInterrupt):
+            hf_folder.write(tmp_path / "out", {}, *files)
+    assert [path.name for path in tmp_path.rglob("*")] == ["out"]
+    hf_folder.write(tmp_path / "out", {}, *files)
+    names = [hf_folder.CONFIG, "extra.json", hf_folder.WEIGHTS]
+    assert sorted(path.name for path in (tmp_path / "out").iterdir()) == names

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -111,14 +112,18 @@ def _read_tensors(path: Path) -> dict[str, Tensor]:
 
 
 def write(path: Path, config: Mapping[str, Any], tensors: Mapping[str, Tensor], others: Mapping[str, bytes]) -> None:
-    """Write a folder that transformers loads; config.json last, so that an interrupted export is not taken for one."""
+    """Write a folder that transformers loads, whole or not at all."""
     require_unused(path)
-    gate = Gate(path)
+    target = Path(os.path.realpath(path))  # a link to an empty folder stays
     contiguous = {name: tensor.detach().to(torch.float32).contiguous() for name, tensor in sorted(tensors.items())}
-    gate.replace(WEIGHTS, safetensors.torch.save(contiguous, {"format": "pt"}))
-    for name, content in others.items():
-        gate.replace(name, content)
-    gate.replace(CONFIG, json_bytes(config))
+    with atomic_files.explain_errors(path), atomic_files.building(target) as temporary:
+        gate = Gate(temporary)
+        gate.replace(WEIGHTS, safetensors.torch.save(contiguous, {"format": "pt"}))
+        for name, content in others.items():
+            gate.replace(name, content)
+        gate.replace(CONFIG, json_bytes(config))
+        atomic_files.rename(temporary, target)
+        atomic_files.sync_folder(target.parent)
 
 
 def require_unused(path: Path) -> None:
