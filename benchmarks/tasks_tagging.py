@@ -149,7 +149,7 @@ def train_all(options: Options, name: str, files: Path) -> dict[str, tuple[Path,
     """The folder of each model, and the processor time of its training; those that are kept are not trained again."""
     trained: dict[str, tuple[Path, float]] = {}
     digest = hashlib.sha256(b"".join(path.read_bytes() for path in sorted(files.iterdir()))).hexdigest()[:8]
-    epochs = options.choose(8, TASKS[name].epochs)
+    epochs = options.choose(4, TASKS[name].epochs)
     for program, trainer in TRAINERS.items():
         folder = (options.models or options.folder) / f"{name}-{program}-{epochs}-{digest}"
         seconds = folder.with_suffix(".json")
