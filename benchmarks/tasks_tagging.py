@@ -26,6 +26,7 @@ if TYPE_CHECKING:
 
 QUICK_SENTENCES = 300  # of each split
 VALIDATION_SENTENCES = 500
+WORLD = "-world"  # ends the name of a folder with built-in sentences
 SPLITS = ("text", "valid", "test")
 SHORT = {  # settings for a short training: less dropout than the presets, which are made for many epochs
     "inputs.words.dropout": 0.2,
@@ -86,7 +87,7 @@ def write_splits(options: Options, name: str) -> Path:
     found = {split: (str(path),) for split, path in zip(SPLITS, paths, strict=True) if path}
     data: TaggedWords = schema.TaggedWords(tasks=(task.kind,), scheme="iob2", **(found if all(paths) else {}))
     full = {"train": task.sentences, "valid": VALIDATION_SENTENCES, "test": None}
-    folder = options.folder / name
+    folder = options.folder / (name if all(paths) else f"{name}{WORLD}")
     folder.mkdir(exist_ok=True)
     for split, part in tagged_sentences.read(data, 1).splits.items():
         kept = part.examples[: options.choose(QUICK_SENTENCES, full[split])]
@@ -149,7 +150,7 @@ def train_all(options: Options, name: str, files: Path) -> dict[str, tuple[Path,
     """The folder of each model, and the processor time of its training; those that are kept are not trained again."""
     trained: dict[str, tuple[Path, float]] = {}
     digest = hashlib.sha256(b"".join(path.read_bytes() for path in sorted(files.iterdir()))).hexdigest()[:8]
-    epochs = options.choose(8, TASKS[name].epochs)
+    epochs = options.choose(4, TASKS[name].epochs)
     for program, trainer in TRAINERS.items():
         folder = (options.models or options.folder) / f"{name}-{program}-{epochs}-{digest}"
         seconds = folder.with_suffix(".json")
@@ -212,7 +213,8 @@ def taggers(trained: Mapping[str, Any]) -> dict[str, Program]:
 
 def title(name: str, files: Path) -> str:
     """What is tagged, and how much the taggers have seen."""
-    return f"{TASKS[name].what}, {len(read_sentences(str(files), 'train')):,} training sentences"
+    what = f"{TASKS[name].preset} on the world" if files.name.endswith(WORLD) else TASKS[name].what
+    return f"{what}, {len(read_sentences(str(files), 'train')):,} training sentences"
 
 
 def score(task: TaggingTask, gold: Sentences, predicted: Sequence[Sequence[str]]) -> float:
