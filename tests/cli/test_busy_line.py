@@ -135,6 +135,7 @@ def slow(name, *rest):
         os.kill(os.getpid(), signal.SIGINT)
     return original(name, *rest)
 called = []
+signal.signal(signal.SIGINT, signal.default_int_handler)  # a job in the background may have begun without it
 from firth.__main__ import run
 builtins.__import__ = slow
 sys.argv = ["firth", "presets"]

@@ -120,7 +120,7 @@ def test_disambiguation_by_vectors(ask, command, vectors):
 def test_evaluation_on_the_world_and_on_a_file(ask, command, tmp_path, vectors):
     found = values(ask("evaluate", "--max-words", "40", "--max-train", "100", "--json"))[0]
     assert [row["method"] for row in found] == [
-        "random", "most frequent in training", "most-frequent", "lesk", "extended-lesk"
+        "random", "most frequent in training", "most-frequent", "lesk", "extended-lesk", "exact posterior"
     ]  # fmt: skip
     assert found[0]["value"] == 0.5 and all(row["words"] == 40 for row in found)
     examples = [{"words": ["the", "river", "bank"], "position": 2, "word": "bank", "sense": "slope.n.01"}] * 2

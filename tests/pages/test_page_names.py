@@ -28,7 +28,8 @@ FILE_ENDINGS = (".conllu", ".de", ".en", ".json", ".py", ".txt")  # tokenizer.js
 # in config.json
 RECORDED = {f"data.{key}" for key in ("base", "byte_counts", "labels", "origin", "parts", "splits", "steps")}
 OTHER_PROGRAMS = {  # of the tools of this repository, lmplz, torchrun and mkdocs
-    "--discount_fallback", "--jobs", "--keep", "--models", "--no-python", "--nproc-per-node", "--prune", "--quick", "--strict",
+    "--discount_fallback", "--jobs", "--keep", "--models", "--no-python", "--nproc-per-node", "--prune", "--quick",
+    "--strict",
 }  # fmt: skip
 PAGE = pytest.mark.parametrize("page", [page for page in PAGES if page.name != "CHANGELOG.md"], ids=lambda p: p.name)
 

@@ -67,11 +67,13 @@ class NeuralTagger(TemperatureScaling, BaseTagger):
         result: LinearChain = self.system.head.chain(layer)
         return result
 
-    def distribution(self, emissions: np.ndarray, layer: str, forbidden: LinearChain | None) -> TagDistribution:
-        """The distribution over taggings of one sentence, all scores divided by the temperature of the layer."""
+    def distribute(
+        self, emissions: Sequence[np.ndarray], layer: str, forbidden: LinearChain | None
+    ) -> list[TagDistribution]:
+        """The distribution over taggings of each sentence, all scores divided by the temperature of the layer."""
         temperature = self._temperature(layer)
         if temperature == 1.0:
-            return super().distribution(emissions, layer, forbidden)
+            return super().distribute(emissions, layer, forbidden)
         return self._scaled(emissions, self._chain(layer, forbidden), layer, temperature)
 
     def _temperature(self, layer: str) -> float:
@@ -81,10 +83,13 @@ class NeuralTagger(TemperatureScaling, BaseTagger):
         chain = self.chain(layer)
         return chain if forbidden is None else chain + forbidden
 
-    def _scaled(self, emissions: np.ndarray, chain: LinearChain, layer: str, temperature: float) -> TagDistribution:
+    def _scaled(
+        self, emissions: Sequence[np.ndarray], chain: LinearChain, layer: str, temperature: float
+    ) -> list[TagDistribution]:
         parts = chain.transitions, chain.start, chain.end
         scaled = LinearChain.of(*(part / temperature for part in parts))
-        return TagDistribution(np.asarray(emissions, np.float64) / temperature, scaled, self.labels[layer])
+        scores = [np.asarray(each, np.float64) / temperature for each in emissions]
+        return TagDistribution.of_sentences(scores, scaled, self.labels[layer])
 
     def fit_temperatures(self, split: labelled_dataset.Split) -> dict[str, float]:
         """The temperature of each layer that makes the marginal probabilities of the gold tags highest."""
@@ -101,11 +106,11 @@ class NeuralTagger(TemperatureScaling, BaseTagger):
         self, emissions: Sequence[np.ndarray], gold: Sequence[np.ndarray], layer: str, temperature: float
     ) -> float:
         """The mean negative log-likelihood of the gold tags that training has, by their marginals."""
-        chain, losses = self.chain(layer), []
-        for scores, tags in zip(emissions, gold, strict=True):
+        losses = []
+        scaled = self._scaled(emissions, self.chain(layer), layer, temperature)
+        for distribution, tags in zip(scaled, gold, strict=True):
             known = np.flatnonzero(tags >= 0)
-            marginals = self._scaled(scores, chain, layer, temperature).marginals
-            losses.append(-np.log(np.maximum(marginals[known, tags[known]], 1e-300)))
+            losses.append(-np.log(np.maximum(distribution.marginals[known, tags[known]], 1e-300)))
         return float(np.concatenate(losses).mean())
 
     def read_calibration(self) -> labelled_dataset.Split:
