@@ -205,6 +205,7 @@ def test_unfitted_and_unknown():
         (TextClassifier(), ["a", "b"], ["a", " "], "y: an empty label; give it a name"),
         (TextClassifier(), ["a", "b"], ["a", None], "y: a missing label"),
         (TextClassifier(), [], [], "X: no texts; give at least one"),
+        (TextClassifier(), [("a", "b")] * 4, np.eye(4, dtype=int), "y: several labels for each text pair"),
         (TextClassifier("lstm-lm"), TEXTS, LABELS, "lstm-lm is not trained on labelled texts; choose one of"),
         (TextClassifier("ridge-regression"), TEXTS, LABELS, "ridge-regression is not trained on labelled texts"),
         (TextRegressor("crf-tagger"), TEXTS, LABELS, "y: values that are no numbers"),

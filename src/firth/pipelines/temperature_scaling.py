@@ -3,6 +3,7 @@ fitted on a split of its own, which neither trained the weights nor chose them. 
 
 from __future__ import annotations
 
+from abc import abstractmethod
 from collections.abc import Callable
 from dataclasses import replace
 from functools import cached_property
@@ -39,9 +40,9 @@ class TemperatureScaling(TrainedModel):
         """What logits are divided by."""
         return self.temperatures.get(f"{layer}_{TEMPERATURE}" if layer else TEMPERATURE, 1.0)
 
+    @abstractmethod
     def fit_temperatures(self, split: labelled_dataset.Split) -> dict[str, float]:
         """The temperatures that make what is gold most likely, by layer; without layers by the empty name."""
-        raise NotImplementedError
 
     def read_calibration(self) -> labelled_dataset.Split:
         """The split that calibrates."""

@@ -6,6 +6,7 @@ from __future__ import annotations
 import inspect
 import json
 import tempfile
+from abc import abstractmethod
 from collections.abc import Mapping, Sequence
 from dataclasses import fields, replace
 from pathlib import Path
@@ -90,9 +91,9 @@ class RunEstimator(BaseEstimator):
             raise InputError(what, do=f"choose one of {', '.join(names)}")
 
     @staticmethod
+    @abstractmethod
     def fits(config: schema.System) -> bool:
         """Whether the estimator can train such a configuration."""
-        raise NotImplementedError
 
     # --- training -------------------------------------------------------------------------------------------------
 

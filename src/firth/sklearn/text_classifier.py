@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from functools import partial
 from pathlib import Path
 from typing import Any, Self
 
@@ -13,7 +14,7 @@ from sklearn.utils.multiclass import check_classification_targets, type_of_targe
 from firth.config import schema
 from firth.sklearn.input_checks import InputError, check_lengths, check_texts
 from firth.sklearn.run_estimator import RunEstimator
-from firth.sklearn.training_files import TrainingFiles, validation_rows, write_label_sets, write_rows
+from firth.sklearn.training_files import validation_rows, write_label_sets, write_parts, write_rows
 
 THRESHOLD = 0.5  # probability from which a label of a multi-label text is predicted
 NO_LABEL = "none"
@@ -53,18 +54,16 @@ class TextClassifier(ClassifierMixin, RunEstimator):
             raise InputError("y: a missing label", do="leave its text out")
         check_classification_targets(y)
         several = type_of_target(y) == "multilabel-indicator"
+        if several and not isinstance(texts[0], str):
+            raise InputError("y: several labels for each text pair", do="give one label, or single texts")
         named = self.configure(**(MULTI_LABEL if several else {}))
         self.classes_, labels = _indicators(y) if several else _single_labels(y)
         folder, data = self._folder(), named.config.data
         valid = validation_rows([str(own) for own in labels], data.valid_fraction, named.config.seed)
-        write, task = (write_label_sets, "label") if several else (write_rows, "label")
-        parts = {}
-        for name, rows in (("text", ~valid), ("valid", valid)):
-            path = folder / f"{name}.{'ft' if several else 'jsonl'}"
-            here = np.flatnonzero(rows)
-            parts[name] = write([texts[n] for n in here], [labels[n] for n in here], task, path) if len(here) else ""
+        write = write_label_sets if several else partial(write_rows, role="label")
+        files = write_parts(texts, labels, valid, folder, write)
         tasks = ("classification",) if isinstance(texts[0], str) else ("pairs",)
-        self._train(named, TrainingFiles(**parts), folder, tasks=tasks, format="", columns=())
+        self._train(named, files, folder, tasks=tasks, format="", columns=())
         return self
 
     def predict(self, X: Any) -> np.ndarray:

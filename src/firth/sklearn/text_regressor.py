@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from pathlib import Path
 from typing import Any, Self
 
@@ -12,7 +13,7 @@ from firth.config import schema
 from firth.sklearn.input_checks import InputError, check_lengths, check_texts
 from firth.sklearn.run_estimator import RunEstimator
 from firth.sklearn.text_classifier import predicts_labels
-from firth.sklearn.training_files import TrainingFiles, validation_rows, write_rows
+from firth.sklearn.training_files import validation_rows, write_parts, write_rows
 
 
 class TextRegressor(RegressorMixin, RunEstimator):
@@ -49,13 +50,9 @@ class TextRegressor(RegressorMixin, RunEstimator):
             raise InputError("ridge regression takes text pairs", do="choose bilstm-regressor for single texts")
         folder = self._folder()
         valid = validation_rows(np.zeros(len(texts)), named.config.data.valid_fraction, named.config.seed)
-        parts = {}
-        for name, rows in (("text", ~valid), ("valid", valid)):
-            here = np.flatnonzero(rows)
-            own = [texts[n] for n in here], [float(values[n]) for n in here]
-            parts[name] = write_rows(*own, "score", folder / f"{name}.jsonl") if len(here) else ""
+        files = write_parts(texts, values.tolist(), valid, folder, partial(write_rows, role="score"))
         tasks = ("similarity",) if pairs else ("regression",)
-        self._train(named, TrainingFiles(**parts), folder, tasks=tasks, format="", columns=())
+        self._train(named, files, folder, tasks=tasks, format="", columns=())
         return self
 
     def predict(self, X: Any) -> np.ndarray:

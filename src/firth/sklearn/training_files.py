@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -22,21 +22,34 @@ class TrainingFiles(NamedTuple):
     valid: str
 
 
-def write_rows(texts: Sequence[Text], values: Sequence[Any], role: str, path: Path) -> str:
+def write_parts(
+    texts: Sequence[Text], values: Sequence[Any], validates: np.ndarray, folder: Path, write: Callable[..., str]
+) -> TrainingFiles:
+    """The files of the examples that train and of those that validate."""
+    names = []
+    for part, rows in (("train", ~validates), ("valid", validates)):
+        here = np.flatnonzero(rows).tolist()
+        names.append(write([texts[n] for n in here], [values[n] for n in here], folder / part) if here else "")
+    return TrainingFiles(*names)
+
+
+def write_rows(texts: Sequence[Text], values: Sequence[Any], path: Path, role: str) -> str:
     """JSON lines of texts or text pairs, each with what is predicted of it."""
     names = (*FIELDS[type(texts[0])], role)
     rows = ((*((text,) if isinstance(text, str) else text), value) for text, value in zip(texts, values, strict=True))
     lines = (json.dumps(dict(zip(names, row, strict=True))) + "\n" for row in rows)
+    path = path.with_suffix(".jsonl")
     path.write_text("".join(lines), encoding="utf-8")
     return str(path)
 
 
-def write_label_sets(texts: Sequence[Text], labels: Sequence[Sequence[str]], role: str, path: Path) -> str:
+def write_label_sets(texts: Sequence[Text], labels: Sequence[Sequence[str]], path: Path) -> str:
     """fastText's format, which has any number of labels before a text; line ends in it become blanks."""
     lines = (
         " ".join([*(f"__label__{label}" for label in own), " ".join(str(text).split())]) + "\n"
         for text, own in zip(texts, labels, strict=True)
     )
+    path = path.with_suffix(".ft")
     path.write_text("".join(lines), encoding="utf-8")
     return str(path)
 
