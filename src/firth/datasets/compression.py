@@ -41,7 +41,7 @@ def explain_read_errors(shown: str) -> Iterator[None]:
     except (gzip.BadGzipFile, zlib.error, lzma.LZMAError) as error:
         raise FirthError(f"the compressed file is damaged ({error})", where=shown, do=advice) from error
     except MemoryError as error:
-        raise FirthError("decompressing it takes more memory than there is", where=shown, do=advice) from error
+        raise FirthError("out of memory while it was read", where=shown, do="free memory, or give less") from error
     except PermissionError as error:
         raise FirthError("no permission to read it", where=shown, do="change its permissions or owner") from error
     except OSError as error:
