@@ -17,8 +17,11 @@ from benchmarks.kills import for_each, load_crash
 MEMORY = (22, 29)  # of the process beyond what it has at its start, in powers of 2
 DELAY = 0.02  # seconds for each operation on a file
 SHARING = 4
-# The last line of a process: ours, or that of a library which ends the process itself.
-NO_MEMORY = ("out of memory", "OpenBLAS error: Memory allocation", "memory allocation of")
+# The last line of a process: ours, or that of a library which ends the process itself; the last is of Rust's libraries,
+# after "memory allocation of … bytes failed".
+NO_MEMORY = (
+    "out of memory", "OpenBLAS error: Memory allocation", "memory allocation of", "skipping backtrace printing",
+)  # fmt: skip
 
 
 def little_memory(harness: Any, run: str, rng: random.Random) -> str:

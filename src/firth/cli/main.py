@@ -298,6 +298,7 @@ def options(
 _NO_MEMORY = (
     "can't allocate memory", "Cannot allocate memory", "can't start new thread", "failed to map segment",
 )  # fmt: skip
+_ONEDNN_NO_MEMORY = "could not create a primitive"  # what oneDNN does not support is a "primitive descriptor"
 
 
 def run() -> None:
@@ -344,7 +345,8 @@ def _run(folders: set[Path]) -> None:
 
 def _is_out_of_memory(error: BaseException) -> bool:
     """Whether memory was refused: torch, threads, files and libraries that are loaded each say it in their own way."""
-    return isinstance(error, MemoryError) or any(each in str(error) for each in _NO_MEMORY)
+    said = str(error)
+    return isinstance(error, MemoryError) or said == _ONEDNN_NO_MEMORY or any(each in said for each in _NO_MEMORY)
 
 
 def _exit_with_usage(error: Any) -> None:
