@@ -425,9 +425,11 @@ def test_more_layers_than_tensors_are_refused_before_they_are_described(bert):
     refused(bert, "32,767 layers")
 
 
-def test_a_class_that_is_no_name_is_refused(bert):
+def test_a_class_that_is_no_name_is_refused(bert, tmp_path):
     change(bert, architectures=[None])
     refused(bert, "None")
+    change(bert, architectures=1)  # no list: as if no class was named
+    assert api.import_model(bert, out=tmp_path / "run").run.exists
 
 
 def test_an_export_that_is_interrupted_leaves_nothing_and_can_be_repeated(tmp_path, monkeypatch):

@@ -9,6 +9,7 @@ import pytest
 
 from firth.datasets.text_writer import open_writer
 from firth.errors import FirthError
+from firth.runs import atomic_files
 from firth.runs.atomic_files import replace_file
 
 
@@ -55,3 +56,18 @@ def test_a_folder_that_is_missing_is_named_and_not_made(tmp_path, write):
     with pytest.raises(FirthError):
         write(tmp_path)
     assert list(tmp_path.iterdir()) == []
+
+
+def test_a_new_folder_that_another_process_took_for_abandoned_is_made_again(tmp_path, monkeypatch):
+    open_file, removed = os.open, []
+
+    def open_after_removal(path, *arguments, **named):
+        if str(path).endswith(".new") and not removed:
+            removed.append(path)
+            os.rmdir(path, dir_fd=named["dir_fd"])
+        return open_file(path, *arguments, **named)
+
+    monkeypatch.setattr(os, "open", open_after_removal)
+    with atomic_files.building(tmp_path / "cache") as folder:
+        assert removed and folder.is_dir()
+    assert not list(tmp_path.iterdir())

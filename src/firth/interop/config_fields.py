@@ -35,6 +35,12 @@ class Fields:
         value = self.values.get(name)
         return default if value is None else value
 
+    @property
+    def architecture(self) -> str:
+        """The name of the class that wrote the folder; empty if none is named."""
+        listed = self.get("architectures", [])
+        return str(listed[0]) if isinstance(listed, list) and listed else ""
+
     def positive_int(self, name: str, default: int) -> int:
         """A size."""
         value = self.get(name, default)

@@ -129,8 +129,7 @@ def _model_family(folder: Folder) -> ModelFamily:
 
 def _require_architecture(family: ModelFamily, fields: Fields, names: Iterable[str]) -> None:
     """Refuse the heads that firth does not have, by the name of their class."""
-    listed = fields.get("architectures", [])
-    name = str(listed[0]) if isinstance(listed, list) and listed else ""
+    name = fields.architecture
     if name and name not in family.architectures:
         what = f"firth does not support {name}; it reads {', '.join(family.architectures)}"
         raise FirthError(what, where=fields.where, do=f"without its head: save it as {family.title}'s base model")

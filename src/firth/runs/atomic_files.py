@@ -215,8 +215,10 @@ def building(path: Path) -> Iterator[Path]:
     with explain_errors(path), open_folder(path.parent) as folder:
 
         def create(temporary: str) -> int:
-            os.mkdir(temporary, dir_fd=folder)
-            return os.open(temporary, os.O_RDONLY | os.O_NOFOLLOW | os.O_DIRECTORY, dir_fd=folder)
+            while True:
+                os.mkdir(temporary, dir_fd=folder)
+                with suppress(FileNotFoundError):  # another process took it for abandoned before it was open
+                    return os.open(temporary, os.O_RDONLY | os.O_NOFOLLOW | os.O_DIRECTORY, dir_fd=folder)
 
         for name in os.listdir(folder):  # noqa: PTH208 - by its handle
             if name.startswith(f".{path.name[:40]}."):

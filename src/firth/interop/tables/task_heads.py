@@ -21,7 +21,7 @@ def read_task(
     fields: Fields, names: Names, token_input: schema.TokenInput, stack: schema.Transformer, layout: schema.Layout
 ) -> schema.Neural | None:
     """The configuration of extractive question answering, tagging or multiple choice, if the folder has such a head."""
-    name = str(next(iter(fields.get("architectures", [])), ""))
+    name = fields.architecture
     if _SPANS in names:
         length = min(stack.context, _QUESTION_TOKENS)
         batching = schema.QuestionContext(length=length, stride=min(_STRIDE, max(1, length // 3)), layout=layout)
