@@ -168,6 +168,7 @@ def test_a_model_beyond_all_memory_is_refused(command, training, tmp_path):
         ("RuntimeError", "can't start new thread", "out of memory; choose a smaller width, batch size or length"),
         ("ImportError", "failed to map segment from shared object", "out of memory; choose a smaller width"),
         ("RuntimeError", "could not create a primitive", "out of memory; choose a smaller width"),
+        ("RuntimeError", "could not execute a primitive", "out of memory; choose a smaller width"),
     ],
 )
 def test_a_panic_of_a_library_and_refused_memory_are_one_line(command, monkeypatch, name, said, line):

@@ -298,7 +298,8 @@ def options(
 _NO_MEMORY = (
     "can't allocate memory", "Cannot allocate memory", "can't start new thread", "failed to map segment",
 )  # fmt: skip
-_ONEDNN_NO_MEMORY = "could not create a primitive"  # what oneDNN does not support is a "primitive descriptor"
+# of oneDNN; what it does not support is a "primitive descriptor"
+_ONEDNN_NO_MEMORY = ("could not create a primitive", "could not execute a primitive")
 
 
 def run() -> None:
@@ -346,7 +347,7 @@ def _run(folders: set[Path]) -> None:
 def _is_out_of_memory(error: BaseException) -> bool:
     """Whether memory was refused: torch, threads, files and libraries that are loaded each say it in their own way."""
     said = str(error)
-    return isinstance(error, MemoryError) or said == _ONEDNN_NO_MEMORY or any(each in said for each in _NO_MEMORY)
+    return isinstance(error, MemoryError) or said in _ONEDNN_NO_MEMORY or any(each in said for each in _NO_MEMORY)
 
 
 def _exit_with_usage(error: Any) -> None:
